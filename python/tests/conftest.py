@@ -14,14 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def command_path():
-    """The command: the one NPUKIT_NPU names, else the release build of this checkout."""
+    """Returns the path of the command: NPUKIT_NPU, or the release build of this checkout."""
     built = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return pathlib.Path(os.environ.get("NPUKIT_NPU", built / "release" / "npu"))
 
 
 @pytest.fixture(scope="session")
 def command():
-    """Runs the command; gives its report."""
+    """Runs the command; returns its report."""
     path = command_path()
     assert path.exists(), f"there is no command at {path}: `cargo build --release` makes it"
 

@@ -1,4 +1,4 @@
-"""Every verb gives the same figures as the command."""
+"""Compares the figures of every verb with the command."""
 
 import json
 
@@ -8,18 +8,18 @@ import pytest
 import npukit as npu
 
 TARGETS = ["tcu:ultra96v2", "tcu:ultra96v2,array_size=8,local_depth=4096", "opu", "pccx", "drra:3x2"]
-# What depends on the moment, and where the command writes.
+# Keys that depend on the time, and on the files that the command writes.
 MOMENT = {"schema", "seconds", "artifacts", "timings", "phases"}
 
 
 def figures(report):
-    """A report without what differs from call to call."""
+    """Returns a report without the parts that vary between calls."""
     report = report.to_dict() if isinstance(report, npu.Report) else report
     return {key: value for key, value in report.items() if key not in MOMENT}
 
 
 def plain(text):
-    """A report without the names of files, which Python's arrays do not have."""
+    """Returns a report without file names, which Python's arrays do not have."""
     return json.loads(json.dumps(text).replace(".npy", ""))
 
 
@@ -38,13 +38,13 @@ def test_compile_run_time_and_lint(command, network, target, tmp_path):
     for name, content in program.files().items():
         assert (tmp_path / name).read_bytes() == content, name
 
-    # `npu run` of a model may choose scales by its own inputs; what is compiled has those it was compiled with.
+    # `npu run` of a model may choose scales by its own inputs; a compiled program keeps those of its compilation.
     program = network["model"].compile(target, calibrate=network["samples"])
     calibrate = ["--calibrate", network["file"]]
     found = program.compare(network["samples"])
     wanted = command("run", network["path"], "--target", target, "--input", network["file"], *calibrate, "--output",
                      tmp_path / "y.npz")
-    # How a calibration is typed is about files.
+    # The notation of a calibration refers to files.
     drop = lambda report: {key: value for key, value in figures(report).items() if key != "warnings"}
     assert drop(found) == drop(wanted)
     with np.load(tmp_path / "y.npz") as arrays:
@@ -103,9 +103,9 @@ def test_verify(command, network, tmp_path):
     with pytest.raises(npu.Error) as caught:
         read.verify(npu.zoo("mlp", 4), certificate=certificate)
     assert caught.value.code == "invalid-certificate"
-    with pytest.raises(ValueError, match="beside its model"):
+    with pytest.raises(ValueError, match="against its model"):
         read.verify()
-    with pytest.raises(ValueError, match="knows its model"):
+    with pytest.raises(ValueError, match="has its model"):
         program.verify(network["model"])
 
 
@@ -141,7 +141,7 @@ def test_diff(command, network, tmp_path):
     parted = npu.diff(trace, changed)
     assert not parted and parted.first_difference["tensor"] == name
     other = model.compile("tcu", strategy="local-vars")
-    with pytest.raises(ValueError, match="read and compiled alike"):
+    with pytest.raises(ValueError, match="read and compiled with the same settings"):
         npu.diff(program, other, samples)
 
 

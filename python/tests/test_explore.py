@@ -1,4 +1,4 @@
-"""Exploration: the same points whoever evaluates them, and nothing lost."""
+"""Exploration: the points do not depend on the executor, and none is lost."""
 
 import json
 import os
@@ -23,13 +23,13 @@ SPACE = {
 
 
 def figures(report):
-    """Points without what depends on the moment."""
+    """Returns points without the parts that depend on the time."""
     return [{key: value for key, value in point.items() if key not in ("bound_milliseconds",)} for point in report.points]
 
 
 @pytest.fixture(scope="module")
 def wanted(network):
-    """All points, evaluated here."""
+    """Returns all points, evaluated in this process."""
     return npu.explore(network["model"], SPACE, exhaustive=True)
 
 
@@ -41,7 +41,7 @@ def test_points_are_those_of_the_command(command, network, tmp_path, wanted):
     assert (tmp_path / "points.csv").read_text() == wanted.to_csv()
     assert (tmp_path / "points.svg").read_text() == wanted.to_svg()
     assert wanted.to_html().startswith("<!DOCTYPE html>") and "npukit.report/1" in wanted.to_html()
-    # What is last by name changes first: of 18 machines those with fewer accumulators than local memory.
+    # The last name changes fastest. Of 18 instances, those with fewer accumulators than local memory.
     assert [point["index"] for point in wanted.points] == [1, 2, 4, 5, 7, 8, 11, 14, 17]
 
 
@@ -71,7 +71,6 @@ def test_pruned_points_cannot_win(network, wanted):
         assert winner["milliseconds"] <= point["bound_milliseconds"] <= by_index[point["index"]]["milliseconds"]
         assert winner["area"]["bram"] <= point["area"]["bram"]
     for point in wanted.points:
-        # A bound is one.
         assert point["milliseconds"] > 0
 
 
@@ -103,7 +102,7 @@ def test_an_exploration_goes_on(network, wanted, tmp_path):
     assert figures(whole) == figures(wanted) and whole.resumed == 0
     content = file.read_bytes()
     lines = content.splitlines(keepends=True)
-    # Ended in the middle of a line.
+    # The file ends within a line.
     file.write_bytes(b"".join(lines[:4]) + lines[4][:30])
     again = npu.explore(network["model"], SPACE, exhaustive=True, resume=file)
     assert figures(again) == figures(wanted) and again.resumed == 3
@@ -153,7 +152,7 @@ def test_spaces_that_are_none_are_refused(network):
 
 
 def test_conditions_may_be_on_all_that_is_known(network, wanted):
-    # What the space does not choose is known of the machine.
+    # Parameters that the space does not set are those of the instance.
     space = {**SPACE, "where": [*SPACE["where"], "accumulator_depth < dram0_depth", "milliseconds < 0.5"]}
     points = npu.explore(network["model"], space, exhaustive=True).points
     assert [point["feasible"] for point in points] == [point["milliseconds"] < 0.5 for point in wanted.points]
@@ -192,7 +191,7 @@ def test_tables_and_pictures(network, wanted, tmp_path):
 
 
 def test_ray_with_a_worker_killed(network, wanted, tmp_path):
-    """Two workers, one of which is killed while it works: the same points, none lost."""
+    """Kills one of two workers while it works: the points are the same, and none is lost."""
     ray = pytest.importorskip("ray")
     script = tmp_path / "explore.py"
     script.write_text(
@@ -243,7 +242,7 @@ def test_halving_compiles_the_first_layers_first(network, tmp_path):
     assert all("part" in point for point in halved.dropped_points)
     again = npu.explore(model, SPACE, exhaustive=True, halve=True, resume=file)
     assert (again.layers, again.points) == (0, halved.points)
-    # What an executor is told of is whole points.
+    # An executor reports whole points.
     with ThreadPoolExecutor(2) as executor:
         whole = npu.explore(model, SPACE, exhaustive=True, resume=file, executor=executor)
         assert whole.points == everything.points

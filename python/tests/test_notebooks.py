@@ -1,4 +1,4 @@
-"""Notebooks run from their first cell to their last."""
+"""Runs the notebooks from the first cell to the last."""
 
 import pathlib
 

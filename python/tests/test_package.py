@@ -1,4 +1,4 @@
-"""What the package has that the command has not."""
+"""Tests features of the package that the command does not have."""
 
 import importlib.util
 import inspect
@@ -97,7 +97,7 @@ def test_wrong_arguments_are_told(network):
         (lambda: model.compile("tcu", strateg="x"), "unknown option"),
         (lambda: model.compile("tcu").time(meaning="none"), "agreed, sequential, hardware"),
         (lambda: model.compile("tcu").run(np.zeros((2, 2), np.float32)), "has shape"),
-        (lambda: model.compile("tcu").compare(network["samples"], max_error="often"), "numbers of 0 or more"),
+        (lambda: model.compile("tcu").compare(network["samples"], max_error="often"), "numbers of at least 0"),
     ):
         with pytest.raises(ValueError, match=told):
             call()
@@ -114,9 +114,9 @@ def test_reports_are_tables(network):
     layers = time.to_pandas()
     assert isinstance(layers, pandas.DataFrame) and len(layers) == len(time.layers)
     assert set(time.tables()) >= {"layers", "kinds"}
-    with pytest.raises(KeyError, match="it has"):
+    with pytest.raises(KeyError, match="available"):
         time.to_pandas("nothing")
-    with pytest.raises(AttributeError, match="has no 'nothing'"):
+    with pytest.raises(AttributeError, match="has no key 'nothing'"):
         time.nothing
     assert json.loads(time.to_json()) == time.to_dict()
     page = time._repr_html_()
@@ -177,7 +177,7 @@ def test_control_c_ends_long_work():
             model.compile("tcu:artya7100t")
         except KeyboardInterrupt:
             print("ended", flush=True)
-            # What follows is not in its way.
+            # Later work must not be affected.
             print(npu.zoo("mlp").compile("tcu").report.instructions > 0, flush=True)
     """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
@@ -222,7 +222,7 @@ def test_keras():
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
 def test_missing_packages_are_named():
-    with pytest.raises(ImportError, match="from_torch needs torch: `pip install torch"):
+    with pytest.raises(ImportError, match="from_torch needs torch: install it with `pip install torch"):
         npu.from_torch(None, None)
 
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bless`: runs the tests with every expected output replaced by what came out.
+//! `cargo xtask bless`: runs the tests and replaces every expected output by the actual one.
 
 use std::process::Command;
 

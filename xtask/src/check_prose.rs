@@ -1,11 +1,12 @@
-//! `cargo xtask check-prose`: words and patterns that `WRITING.md` replaces, counted in comments, messages and pages.
+//! `cargo xtask check-prose`: words and patterns that `WRITING.md` replaces, counted in comments,
+//! messages and pages.
 //!
 //! - [`patterns`]: table of patterns, each with its rule and its exceptions;
 //! - [`text`]: prose of a file: comments and strings of Rust, paragraphs of Markdown.
 //!
-//! `xtask/prose.toml` has a budget for each pattern and part of the repository; one that is absent is 0. A count above
-//! its budget is a problem, and its lines are printed. `check-prose KEY` prints all lines that a pattern matches, and
-//! `--lower` writes down the counts that fell.
+//! `xtask/prose.toml` has a budget for each pattern and part of the repository; one that is absent
+//! is 0. A count above its budget is a problem, and its lines are printed. `check-prose KEY` prints
+//! all lines that a pattern matches, and `--lower` writes down the counts that fell.
 
 mod patterns;
 mod text;
@@ -83,9 +84,11 @@ fn found(file: &SourceFile, part: &str, pattern: &Pattern, passage: &Passage) ->
     Match { part: part.to_owned(), key: pattern.key, line }
 }
 
-/// Part of the repository that a file belongs to: a package, a folder, or the root. `None` if its prose is not checked.
+/// Part of the repository that a file belongs to: a package, a folder, or the root. `None` if its
+/// prose is not checked.
 ///
-/// Tables of facts (`SOURCES.md`, `docs/seeds.md`) quote other documents; this chore's own table quotes what it finds.
+/// Tables of facts (`SOURCES.md`, `docs/seeds.md`) quote other documents; this chore's own table
+/// quotes what it finds.
 fn part(path: &str) -> Option<&str> {
     let unchecked =
         ["/SOURCES.md", "docs/seeds.md", "WRITING.md", "xtask/src/check_prose", "/proptest-regressions/"];

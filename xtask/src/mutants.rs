@@ -33,7 +33,7 @@ use crate::{Count, Error};
 pub const ABOUT: &str = "Mutates a CRATE, or the changes since REV (`--in-diff REV`), and lists mutants that no test (`--proof`: no proof) detects";
 
 /// Runs the mutants of one crate or all, or of the lines that differ from a revision. `--again`
-/// repeats those that survived or were not reached last time. `--within SECONDS` only runs tests
+/// repeats mutants that survived or were not reached last time. `--within SECONDS` only runs tests
 /// that take this long together, fastest first.
 ///
 /// Other `arguments` are passed to `cargo mutants --list`: `--file`, `--shard 1/8`, `--re`.

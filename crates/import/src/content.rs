@@ -6,7 +6,7 @@ use crate::tflite;
 
 impl Format {
     /// Detects the format of a file called `path` that holds `bytes`. The content takes precedence,
-    /// as some ONNX models are called `.pb`. The extension decides only if the content is
+    /// as some ONNX models are called `.pb`. The extension only decides if the content is
     /// ambiguous. A file with an unknown extension must be a valid protobuf up to its last byte.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
         let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());

@@ -82,7 +82,7 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// Parses the labels of a term for `rank` axes. The error says what is legal.
+/// Parses the labels of a term for `rank` axes. The error describes what is legal.
 fn labels(term: &str, rank: usize) -> Result<Vec<Label>, String> {
     let (before, after) = match term.split_once("...") {
         Some((before, after)) => (before, Some(after)),

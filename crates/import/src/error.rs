@@ -89,7 +89,7 @@ pub enum ImportError {
         available: Vec<String>,
     },
     /// The model does not name outputs.
-    #[error("the model has no outputs: there is nothing to compute; its values are {}", listing(available))]
+    #[error("the model has no outputs: there is nothing to compute; its values: {}", listing(available))]
     #[diagnostic(help("name the outputs with the outputs option, or export the model again"))]
     Nothing {
         /// Names that exist in the model.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Reads a file next to the model. The error says why it cannot. The path is relative to the
-/// model's folder and does not leave it: names joined by `/`, without `..`.
+/// Reads a file next to the model. The error gives the reason of a failure. The path is relative to
+/// the model's folder and does not leave it: names joined by `/`, without `..`.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// Part of a file.

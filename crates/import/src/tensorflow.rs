@@ -39,8 +39,8 @@ use proto::{GraphDef, NodeDef};
 /// Imports a frozen TensorFlow graph. `name` becomes the name of the graph, for example the stem of
 /// the file.
 ///
-/// Inputs have the names of their placeholders. Outputs have the names in the options, or the names of
-/// their nodes (`node:1` for a second result). Names in the options may end in `:0`.
+/// Inputs have the names of their placeholders. Outputs have the names in the options, or the names
+/// of their nodes (`node:1` for a second result). Names in the options may end in `:0`.
 ///
 /// Any bytes are safe to pass: time and memory are proportional to their number.
 ///
@@ -106,7 +106,7 @@ fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
     let mut rest = bytes;
     let mut graph = GraphDef::default();
     match graph.merge(&mut rest) {
-        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it does not hold any nodes".to_owned())),
+        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "the graph has no nodes".to_owned())),
         Ok(()) => Ok(graph),
         Err(error) => {
             let found = locate(bytes, &GRAPH);

@@ -68,7 +68,7 @@ fn sample(graph: &Graph, seed: u64) -> Vec<Tensor> {
 }
 
 impl Suite {
-    /// Calls `each` with every small graph that every instance compiles, and its program.
+    /// Calls `each` with every small graph that an instance compiles, and its program.
     pub(crate) fn each_compiled(&self, mut each: impl FnMut(&dyn Instance, &Subject, &dyn Compiled)) {
         for (instance, refused) in self.instances() {
             for (name, graph) in small_graphs() {

@@ -83,7 +83,7 @@ impl Suite {
     }
 }
 
-/// Asks all of a program that may have been read from damaged files.
+/// Calls all functions of a program that may have been read from damaged files.
 fn used(compiled: &dyn Compiled) {
     assert!(!compiled.report().target.is_empty(), "a program without a target");
     let answers = [

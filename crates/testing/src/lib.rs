@@ -45,8 +45,8 @@ pub struct Suite {
     pub target: &'static Target,
     /// Folder of the target: `env!("CARGO_MANIFEST_DIR")`.
     pub folder: &'static str,
-    /// Files of vectors, or folders ending in `/`, with the numbers of passed and skipped vectors.
-    /// A file that is not listed must not skip any.
+    /// Files of vectors, or folders with a trailing `/`, with the numbers of passed and skipped
+    /// vectors. A file that is not listed must not skip any.
     pub vectors: &'static [(&'static str, usize, usize)],
     /// Number of measurements in the vectors that are only met within their tolerance.
     pub inexact: usize,

@@ -171,7 +171,7 @@ impl Suite {
                 Err(TargetError::Unsupported { .. }) => {}
                 Err(error) => panic!("{}: {error}", subject.name),
             }
-            let name = format!("{}, by hand", subject.name);
+            let name = format!("{}, as an assembly program", subject.name);
             self.by_hand(instance, subject, compiled).for_each(|machine| each(&name, machine));
         });
     }

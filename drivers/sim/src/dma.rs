@@ -28,11 +28,11 @@ pub struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum DmaError {
-    /// DMAIntErr.
+    /// Internal error (DMAIntErr).
     Internal = 1 << 4,
-    /// DMASlvErr.
+    /// Slave error (DMASlvErr).
     Slave = 1 << 5,
-    /// DMADecErr.
+    /// Decode error (DMADecErr).
     Decode = 1 << 6,
 }
 

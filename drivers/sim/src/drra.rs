@@ -122,7 +122,7 @@ fn row(address: u64, base: u64, bytes: usize) -> Option<u32> {
 }
 
 impl Board {
-    /// A word from the west of a row; none where it leaves the fabric in the east.
+    /// Loads a word from the west of a row; `None` if it leaves the fabric in the east.
     fn load(&mut self, word: u32) -> Option<()> {
         let place = Place { row: (self.place >> 24) as usize, col: (self.place >> 16 & 0xFF) as usize };
         if place.row >= self.fabric.rows || place.col >= self.fabric.cols {

@@ -277,7 +277,8 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
     match found.into_iter().find(npukit_target::Finding::is_error) {
         None => Ok(()),
         Some(finding) => {
-            // Default: a finding about the whole program has the position after the last instruction.
+            // Default: a finding about the whole program has the position after the last
+            // instruction.
             let instruction = finding.instruction.unwrap_or(executable.program.code.len());
             Err(LowerError::Order { instruction, message: finding.message })
         }

@@ -13,7 +13,7 @@ const WIDEST: usize = 100;
 pub struct Pattern {
     /// Name in budgets and on the command line.
     pub key: &'static str,
-    /// What to write instead.
+    /// Replacement.
     pub rule: &'static str,
     /// Passages that are searched.
     scope: Scope,

@@ -103,7 +103,8 @@ fn comments(text: &str) -> Vec<Passage> {
     passages
 }
 
-/// Adds the strings of `tokens` that have a space, without documentation, which tokens contain as `#[doc = "..."]`.
+/// Adds the strings of `tokens` that have a space, without documentation, which tokens contain as
+/// `#[doc = "..."]`.
 fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
     let is_doc = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "doc");
     for token in tokens {

@@ -123,7 +123,7 @@ fn judged(
     Ok(())
 }
 
-/// Builds the judge with the viable mutants, and removes those that do not compile.
+/// Builds the judge with the viable mutants, and removes mutants that do not compile.
 fn woven(folder: &Path, mutants: &[Mutant], viable: &mut BTreeSet<usize>) -> Result<PathBuf, Error> {
     let tree = Tree::new(&crate::root(), &folder.join("tree"))?;
     let crates: BTreeSet<String> = mutants.iter().filter_map(crate_folder).collect();

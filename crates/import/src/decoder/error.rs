@@ -3,7 +3,7 @@
 use npukit_base::codes;
 use npukit_graph::decoder::DecoderError;
 
-/// Why a description or its weights make no decoder.
+/// Reason why a description or its weights cannot be read as a decoder.
 #[derive(Clone, Debug, thiserror::Error, miette::Diagnostic, PartialEq)]
 #[non_exhaustive]
 pub enum DecoderFileError {
@@ -13,7 +13,7 @@ pub enum DecoderFileError {
         /// Byte offset where the valid text ends.
         offset: usize,
     },
-    /// A description is not TOML, or has keys or values that mean nothing.
+    /// A description is not TOML, or has unknown keys or invalid values.
     #[error("line {line}, column {column} of the description: {message}")]
     Toml {
         /// Line number, from 1.
@@ -70,7 +70,7 @@ pub enum DecoderFileError {
         /// Names of the tensors in the file.
         known: String,
     },
-    /// A tensor has elements of a type that is not read.
+    /// A tensor has elements of an unsupported type.
     #[error("tensor `{name}` of `{path}` has elements of {found}; legal are F32, F16 and BF16")]
     Elements {
         /// Path of the file.

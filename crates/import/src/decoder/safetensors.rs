@@ -23,14 +23,14 @@ const BYTES: &[(&str, usize)] = &[
     ("U64", 8), ("I64", 8), ("F64", 8),
 ];
 
-/// The tensors of a file.
+/// Tensors of a file, by name.
 pub struct SafeTensors<'a> {
     tensors: BTreeMap<String, View<'a>>,
 }
 
 /// A tensor in a file.
 pub struct View<'a> {
-    /// The type of its elements, as the file names it.
+    /// Name of the element type in the file.
     pub dtype: String,
     /// Shape of the tensor.
     pub shape: Vec<usize>,
@@ -77,7 +77,7 @@ impl<'a> SafeTensors<'a> {
         }
     }
 
-    /// Names of all tensors, in their order.
+    /// Names of all tensors, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }

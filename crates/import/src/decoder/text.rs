@@ -10,7 +10,7 @@ pub struct Text {
     number_width: usize,
 }
 
-/// Widest number of a prompt.
+/// Maximum of `number_width`, in characters.
 const MAX_WIDTH: usize = 64;
 
 impl Text {
@@ -49,7 +49,7 @@ impl Text {
         self.alphabet.len()
     }
 
-    /// The token that ends generation.
+    /// Token that ends generation, or `None`.
     pub fn stop(&self) -> Option<usize> {
         self.stop
     }
@@ -64,7 +64,7 @@ impl Text {
         tokens.iter().filter_map(|&token| self.character(token)).collect()
     }
 
-    /// The prompt's tokens, its numbers brought to their width.
+    /// Converts a prompt to tokens, after padding its numbers.
     ///
     /// # Errors
     ///

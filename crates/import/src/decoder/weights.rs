@@ -36,7 +36,7 @@ fn missing(file: &SafeTensors<'_>, path: &str, name: &str, expected: &[usize]) -
     DecoderFileError::Missing { path, name, expected, known }
 }
 
-/// The first of the names.
+/// Lists the first of the names.
 fn listed(names: BTreeSet<&str>) -> String {
     const MAX: usize = 20;
     let more = names.len().saturating_sub(MAX);
@@ -44,7 +44,7 @@ fn listed(names: BTreeSet<&str>) -> String {
     if more == 0 { listed } else { format!("{listed} and {more} more") }
 }
 
-/// The elements in `f32`, which has every number of the narrower types.
+/// Reads a tensor as `f32`, which represents every number of the narrower types.
 fn tensor(path: &str, name: &str, expected: &[usize], view: &View<'_>) -> Result<Tensor, DecoderFileError> {
     let element = match view.dtype.as_str() {
         "F32" => ElementType::F32,
@@ -57,7 +57,7 @@ fn tensor(path: &str, name: &str, expected: &[usize], view: &View<'_>) -> Result
     };
     let wrong =
         DecoderError::Shape { name: name.to_owned(), found: view.shape.clone(), expected: expected.to_vec() };
-    // Shapes that agree are as safe as the configuration, which is checked.
+    // A tensor with the expected shape is within the limits, as the configuration was checked.
     if view.shape != expected {
         return Err(wrong.into());
     }

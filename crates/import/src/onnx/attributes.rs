@@ -6,7 +6,7 @@ use super::error::Reason;
 use super::proto::{AttributeProto, NodeProto, TensorProto, attribute_type};
 pub(super) use crate::node::unsupported;
 
-/// The value of an attribute, for a node that is in no file.
+/// Value of an attribute, for a node that is not from a file.
 pub(crate) enum Given {
     Int(i64),
     Ints(Vec<i64>),
@@ -14,7 +14,7 @@ pub(crate) enum Given {
 }
 
 impl Given {
-    /// The attribute of that name.
+    /// Converts the value to an attribute called `name`.
     pub(super) fn attribute(&self, name: &str) -> AttributeProto {
         let mut attribute = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
         match self {
@@ -35,11 +35,11 @@ pub(super) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// The attributes of `node`.
+    /// Collects the attributes of `node`.
     ///
     /// # Errors
     ///
-    /// A name given twice, a subgraph, or a reference to the attribute of a function.
+    /// A repeated name, a subgraph, or a reference to a function's attribute.
     pub(super) fn new(node: &'a NodeProto) -> Result<Self, Reason> {
         let mut names = std::collections::HashSet::new();
         for attribute in &node.attribute {
@@ -68,7 +68,7 @@ impl<'a> Attributes<'a> {
         Ok(self.int(name)?.unwrap_or(default))
     }
 
-    /// A truth value written as 0 or 1; `default` when absent.
+    /// Returns a truth value stored as 0 or 1, or `default` if it is absent.
     pub(super) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, Reason> {
         match self.int(name)? {
             None => Ok(default),
@@ -91,7 +91,8 @@ impl<'a> Attributes<'a> {
         Ok(self.float(name)?.unwrap_or(default))
     }
 
-    /// A string, when present; bytes that are not UTF-8 are replaced, as no legal value has them.
+    /// Returns a string, or `None` if it is absent. Invalid UTF-8 is replaced, as no legal value
+    /// contains it.
     pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
         let found = self.find(name, attribute_type::STRING, "STRING")?;
         Ok(found.map(|attribute| {
@@ -149,7 +150,7 @@ impl<'a> Attributes<'a> {
         };
         self.read[index] = true;
         let attribute = &self.list[index];
-        // Writers of IR version 1 left the type out; the value field then speaks for itself.
+        // Writers of IR version 1 omitted the type; the value field then determines it.
         if attribute.r#type != code && attribute.r#type != 0 || !attribute.ref_attr_name.is_empty() {
             return Err(Reason::AttributeType { name, found: attribute.r#type, expected });
         }

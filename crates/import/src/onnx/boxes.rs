@@ -44,7 +44,7 @@ pub(super) fn along_axis(
     indices.iter().enumerate().map(place).collect()
 }
 
-/// The places that tuples of `width` indices name in the first axes of `sizes`.
+/// Returns the coordinates that tuples of `width` indices select in the first axes of `sizes`.
 pub(super) fn tuples(sizes: &[usize], width: usize, indices: &[i64]) -> Option<Vec<Vec<usize>>> {
     let sizes = sizes.get(..width).filter(|sizes| !sizes.is_empty())?;
     let place =
@@ -89,7 +89,7 @@ pub(super) fn is_dense(ranges: &[SliceRange]) -> bool {
     ranges.iter().all(|range| range.step == 1)
 }
 
-/// `data` with a dense box of its elements replaced by `new`, of the box's shape.
+/// Replaces a dense box of elements in `data` by `new`, which has the shape of the box.
 pub(super) fn replace(
     context: &mut Context<'_>,
     data: ValueId,

@@ -10,7 +10,7 @@ use super::importer::{Binding, Importer};
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, ValueInfoProto};
 use super::scope::Scope;
 
-/// Deepest nesting of calls followed.
+/// Maximum nesting of calls.
 const MAX_DEPTH: usize = 16;
 
 /// Cost of a function's node (its name and results), in elements of constants.
@@ -45,7 +45,7 @@ impl Importer<'_, '_> {
         Ok(called.results((&node.name, &node.op_type)))
     }
 
-    /// The version of the standard's operators that a function is written for.
+    /// Opset of the standard operators that a function imports.
     fn opset_of(&self, function: &FunctionProto) -> Result<i64, Reason> {
         let standard =
             function.opset_import.iter().find(|opset| matches!(opset.domain.as_str(), "" | "ai.onnx"));

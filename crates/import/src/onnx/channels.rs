@@ -6,8 +6,8 @@ use npukit_graph::op::{Op, Transpose};
 use super::context::Context;
 use super::error::Reason;
 
-/// Emits an operator that keeps the shape of its first operand `[n, c, ..]`, between
-/// transpositions when axes follow the channels.
+/// Emits an operator that keeps the shape of its first operand `[n, c, ..]`. If axes follow the
+/// channels, it is put between transpositions.
 pub(super) fn by_channel(
     context: &mut Context<'_>,
     op: impl Into<Op>,
@@ -23,7 +23,7 @@ pub(super) fn by_channel(
     Ok(vec![context.helper("nchw", Transpose { perm: channels_first(rank) }, vec![y])?])
 }
 
-/// The permutation from `[n, c, d1, .., dk]`, two axes or more, to `[n, d1, .., dk, c]`.
+/// Permutation from `[n, c, d1, .., dk]`, with at least two axes, to `[n, d1, .., dk, c]`.
 pub(super) fn channels_last(rank: usize) -> Vec<usize> {
     [0].into_iter().chain(2..rank).chain([1]).collect()
 }

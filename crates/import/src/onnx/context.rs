@@ -20,7 +20,7 @@ use crate::remark::Remark;
 /// State shared by all nodes of a file.
 #[derive(Clone, Copy)]
 pub(super) struct File<'a> {
-    /// Version of the file's operators.
+    /// Opset of the file.
     pub(super) opset: i64,
     /// Options of the caller.
     pub(super) options: &'a Options,
@@ -32,11 +32,11 @@ pub(super) struct File<'a> {
     pub(super) inputs: &'a [ValueInfoProto],
 }
 
-/// A node being translated: a [`NodeBuilder`] with the attributes of ONNX.
+/// A node during its translation: a [`NodeBuilder`] with ONNX attributes.
 pub(super) struct Context<'a> {
     /// Attributes of the node.
     pub(super) attributes: Attributes<'a>,
-    /// Version of the file's operators.
+    /// Opset of the file.
     pub(super) opset: i64,
     /// Options of the caller.
     pub(super) options: &'a Options,
@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
         &self.node.op_type
     }
 
-    /// How many results the node names.
+    /// Number of results that the node names.
     pub(super) fn outputs(&self) -> usize {
         self.node.output.len()
     }
@@ -123,7 +123,7 @@ impl<'a> Context<'a> {
         Ok(Some(values.to_vec()))
     }
 
-    /// A value that decides the shape of a result: a constant.
+    /// Returns a value that determines the shape of a result, and must be constant.
     pub(super) fn decides(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         let constant = self.constant(id, operand).map_err(|_| Reason::ShapeByValue { operand })?;
         // Integers beyond 2^53 are not exact as floats.

@@ -85,7 +85,7 @@ impl<'a> Importer<'a, '_> {
             .map(Some)
     }
 
-    /// The model's inputs that a value depends on.
+    /// Names of the model's inputs on which a value depends.
     fn decided_by(&self, value: ValueId) -> Vec<String> {
         let graph = &self.builder.graph;
         let producers = graph.producers();
@@ -139,12 +139,12 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// Asks for room for the nodes of a round: loops within loops multiply.
+    /// Reserves budget for the nodes of an iteration, as nested loops multiply.
     fn reserve_round(&mut self, body: &Branch) -> Result<(), Reason> {
         self.builder.reserve(&[body.nodes(), ELEMENTS_PER_RESULT])
     }
 
-    /// Checks how many inputs and outputs a repeated graph has.
+    /// Checks the numbers of inputs and outputs of a repeated graph.
     fn check_body(&self, body: &Branch, inputs: usize, outputs: usize) -> Result<(), Reason> {
         let proto = &body.scope.proto;
         if proto.input.len() == inputs && proto.output.len() >= outputs {
@@ -180,7 +180,7 @@ impl<'a> Importer<'a, '_> {
         unread.map_or(Ok(()), |name| Err(unknown(name)))
     }
 
-    /// A number of rounds, where it is known; it must be one integer.
+    /// Returns a number of iterations, or `None` if it is not constant. It must be one integer.
     fn integer(&self, value: ValueId) -> Result<Option<i64>, Reason> {
         let Some(constant) = self.builder.graph.constant(value) else { return Ok(None) };
         match constant.data() {
@@ -201,7 +201,7 @@ impl<'a> Importer<'a, '_> {
         Ok(self.builder.constant(name_of(node), crate::shape::tensor(shape, data)?))
     }
 
-    /// The result of a node that is added for `node`.
+    /// Adds a helper node for `node` and returns its result.
     fn add(
         &mut self,
         node: &NodeProto,

@@ -11,8 +11,8 @@ use super::proto::TensorProto;
 use crate::foreign::LFS_POINTER;
 use crate::sidecar_files::{Part, ReadRange, inside};
 
-/// How often all of a file may be used. Tensors share parts at times, but a small model must not
-/// unfold a file into many times its size.
+/// Maximum number of times that all bytes of a file may be used. Tensors may share parts, but a
+/// small model must not expand a file to many times its size.
 const USES: u64 = 4;
 
 /// Files next to a model.
@@ -22,7 +22,7 @@ pub(super) struct External<'a> {
     room_bytes: RefCell<HashMap<String, u64>>,
 }
 
-/// The part of a file that a tensor names.
+/// Part of a file to which a tensor refers.
 struct Place {
     location: String,
     offset: u64,

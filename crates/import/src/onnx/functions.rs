@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::proto::{FunctionProto, NodeProto};
 
-/// The functions of a file, by domain, name and overload.
+/// Functions of a file, by domain, name and overload.
 pub(super) struct Functions(HashMap<[String; 3], FunctionProto>);
 
 impl Functions {

@@ -12,19 +12,19 @@ use super::context::Context;
 use super::error::Reason;
 use crate::padding;
 
-/// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
+/// Maximum stride, dilation, kernel or pad, so that all computed sizes fit 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
 /// An operand with one or two image axes, in the layout of the graph.
 pub(super) struct Image {
-    /// `[n, h, w, c]`; `h` is 1 for a signal `[n, c, w]`.
+    /// Operand as `[n, h, w, c]`; `h` is 1 for a signal `[n, c, w]`.
     pub(super) value: ValueId,
-    /// Whether the model has one axis only.
+    /// Whether the operand is a signal, with one image axis.
     is_signal: bool,
 }
 
 impl Image {
-    /// The NHWC form of an operand `[n, c, h, w]` or `[n, c, w]`.
+    /// Permutes an operand `[n, c, h, w]` or `[n, c, w]` to NHWC.
     pub(super) fn new(context: &mut Context<'_>, x: ValueId, operand: &'static str) -> Result<Self, Reason> {
         match *context.shape(x) {
             [_, _, _, _] => Ok(Self { value: context.permute(x, &[0, 2, 3, 1], "nhwc")?, is_signal: false }),
@@ -40,8 +40,8 @@ impl Image {
         }
     }
 
-    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same number of
-    /// rows as the operand.
+    /// Returns an NHWC result in the layout of the model. The result of a signal must have the same
+    /// number of rows as the operand.
     pub(super) fn restore(&self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
         if !self.is_signal {
             return context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y]);
@@ -62,18 +62,18 @@ pub(super) fn image_sizes(shape: &[usize]) -> &[usize] {
     shape.get(2..).unwrap_or_default()
 }
 
-/// The window along one axis.
+/// Window along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowAxis {
     pub(super) kernel: usize,
     pub(super) stride: usize,
     pub(super) dilation: usize,
-    /// Elements of padding before and after; negative ones crop.
+    /// Padding elements before and after; negative ones crop.
     pub(super) pads: [i64; 2],
 }
 
 impl WindowAxis {
-    /// No window at all: every element by itself.
+    /// A window of one element.
     const UNIT: Self = Self { kernel: 1, stride: 1, dilation: 1, pads: [0; 2] };
 }
 
@@ -104,7 +104,7 @@ impl Windows {
         Ok(windows)
     }
 
-    /// Windows over `axes` axes as long as nothing is known of the padding.
+    /// Reads windows over `axes` axes, without their padding.
     pub(super) fn without_pads(
         context: &mut Context<'_>,
         axes: usize,
@@ -131,7 +131,7 @@ impl Windows {
         Ok(Self { axes: axes.collect() })
     }
 
-    /// The windows along the last two axes; a signal has one row.
+    /// Windows along the last two axes; a signal has one row.
     pub(super) fn image(&self) -> Window {
         let columns = self.axes.last().copied().unwrap_or(WindowAxis::UNIT);
         let rows = self.axes.len().checked_sub(2).map_or(WindowAxis::UNIT, |axis| self.axes[axis]);
@@ -171,7 +171,7 @@ pub(super) fn ceil_mode(context: &mut Context<'_>) -> Result<bool, Reason> {
     Ok(ceil && !auto_pad(context)?.starts_with("SAME"))
 }
 
-/// Attribute `auto_pad`; `NOTSET` when absent.
+/// Reads attribute `auto_pad`; `NOTSET` if it is absent.
 pub(super) fn auto_pad(context: &mut Context<'_>) -> Result<String, Reason> {
     let rule = context.attributes.string("auto_pad")?.filter(|rule| !rule.is_empty());
     let rule = rule.unwrap_or_else(|| "NOTSET".to_owned());
@@ -206,13 +206,14 @@ fn auto_pads(rule: &str, size: usize, window: &WindowAxis) -> Result<[i64; 2], R
     Ok(same_pads(rule, padding::same(size, reach, window.stride) as i64))
 }
 
-/// `total` elements of padding in two halves: the odd one at the beginning for SAME_LOWER.
+/// Splits `total` elements of padding in two halves. The odd one is at the beginning for
+/// SAME_LOWER.
 pub(super) fn same_pads(rule: &str, total: i64) -> [i64; 2] {
     let (half, rest) = (total / 2, total - total / 2);
     if rule == "SAME_LOWER" { [rest, half] } else { [half, rest] }
 }
 
-/// An attribute of `count` positive sizes, when present.
+/// Reads an attribute of `count` positive sizes, or `None` if it is absent.
 fn sizes(context: &mut Context<'_>, name: &'static str, count: usize) -> Result<Option<Vec<usize>>, Reason> {
     let values = signed(context, name, count, 1)?;
     Ok(values.map(|values| values.into_iter().map(|value| value as usize).collect()))
@@ -234,5 +235,5 @@ pub(super) fn signed(
     Err(unsupported(name, found, format!("{count} numbers from {lowest} to {MAX_WINDOW}")))
 }
 
-/// The largest crop that a negative pad may make.
+/// Largest crop by a negative pad.
 pub(super) const MAX_CROPPED: i64 = -MAX_WINDOW;

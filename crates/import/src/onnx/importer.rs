@@ -1,5 +1,5 @@
-//! [`import`]: from the messages of a file to a graph, node by node. Inputs and outputs are the
-//! business of `interface`.
+//! [`import`]: translates the messages of a file to a graph, node by node. `interface` handles
+//! inputs and outputs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,11 +21,11 @@ use crate::remark::{Imported, Remark};
 pub(super) enum Binding {
     /// A value of the graph.
     Value(ValueId),
-    /// Something that could not be imported; the problem is already recorded.
+    /// A value that could not be imported; the problem is already recorded.
     Failed,
 }
 
-/// A graph of a model being imported: the model's own, or a branch that is taken.
+/// Import of one graph of a model: the outermost graph, or a branch.
 pub(super) struct Importer<'a, 'b> {
     scope: &'a Scope,
     pub(super) proto: &'a GraphProto,
@@ -41,15 +41,15 @@ pub(super) struct Importer<'a, 'b> {
     pub(super) conditions: HashMap<usize, bool>,
     /// Whether this is a branch. The names of a branch are private, so others may have the same.
     pub(super) is_branch: bool,
-    /// Inputs that are constants, because they have a default.
+    /// Names of inputs that became constants because they have a default.
     pub(super) defaults: Vec<String>,
-    /// How deep in functions it is.
+    /// Current nesting depth of function calls.
     pub(super) depth: usize,
     pub(super) problems: &'b mut Vec<NodeProblem>,
     pub(super) remarks: &'b mut Vec<Remark>,
 }
 
-/// The graph of `scope`, the outermost of a file of `size_bytes`.
+/// Imports the graph of `scope`, the outermost one of a file of `size_bytes`.
 pub(super) fn import(
     scope: &Scope,
     name: &str,
@@ -134,7 +134,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         }
     }
 
-    /// Records a name that is defined twice.
+    /// Records the problem of a name that is defined twice.
     pub(super) fn duplicate(&mut self, node: &str, op: &str, name: &str) {
         self.problem(node, op, Reason::DuplicateName { name: name.to_owned() });
     }
@@ -144,7 +144,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.problems.push(NodeProblem::new(Format::Onnx, node, op, reason));
     }
 
-    /// Translates the nodes that `wanted` needs.
+    /// Translates the nodes that `wanted` depends on.
     fn add_nodes(&mut self, wanted: &[&'a str]) {
         let proto = self.proto;
         let indices: Vec<usize> =
@@ -197,7 +197,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         self.proto.node.iter().enumerate().map(of).collect()
     }
 
-    /// Translates one node, unless something it needs failed.
+    /// Translates one node, unless a value that it needs failed.
     fn add_node(&mut self, index: usize, used: &HashSet<&str>) {
         let scope = self.scope;
         let node = &scope.proto.node[index];
@@ -227,7 +227,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         }
     }
 
-    /// Records why a node cannot be translated.
+    /// Records the reason why a node cannot be translated.
     fn refuse(&mut self, node: &'a NodeProto, reason: Reason) {
         self.problem(name_of(node), &node.op_type, reason);
         self.bind_failed(node);

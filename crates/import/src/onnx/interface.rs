@@ -1,4 +1,4 @@
-//! Inputs and outputs of a model: shapes from the options, names kept.
+//! Inputs and outputs of a model. Shapes follow the options; names are kept.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::dimension::{Dimension, OpenInput};
 use crate::open;
 use crate::shape::MAX_RANK;
 
-/// The type of an input that is a tensor.
+/// Type of an input, or `None` if it is not a tensor.
 fn tensor_type(input: &ValueInfoProto) -> Option<&TensorTypeProto> {
     input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref())
 }
@@ -26,7 +26,7 @@ fn dimensions(input: &ValueInfoProto) -> Result<Option<Vec<Dimension>>, Reason> 
         return Err(Reason::Rank { rank: stated.dim.len(), limit: MAX_RANK });
     }
     let dimension = |(axis, dim): (usize, &DimensionProto)| match dim.dim_value {
-        // Exporters write -1 for a size that they leave open, as TensorFlow does.
+        // Exporters write -1 for an open size, as TensorFlow does.
         None | Some(-1) => Ok(Dimension::open(dim.dim_param.as_deref())),
         Some(size) => tensor::size(axis, size).map(Dimension::sized),
     };
@@ -42,7 +42,7 @@ fn input_info(input: &ValueInfoProto, shape: Vec<usize>) -> Result<ValueInfo, Re
 }
 
 impl<'a> Importer<'a, '_> {
-    /// Adds the inputs that are not initialisers, in the model's order.
+    /// Adds the inputs that are not initializers, in the model's order.
     pub(super) fn add_inputs(&mut self) -> Result<(), ImportError> {
         let proto = self.proto;
         self.take_defaults();
@@ -139,7 +139,7 @@ impl<'a> Importer<'a, '_> {
         }
     }
 
-    /// Names that can be outputs: the model's own first, then results from the last to the first.
+    /// Possible output names, for messages: the model's own first, then results from last to first.
     fn available(&self) -> Vec<String> {
         let own = self.proto.output.iter().map(|output| &output.name);
         let results = self.proto.node.iter().rev().flat_map(|node| &node.output);

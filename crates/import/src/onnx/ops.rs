@@ -251,13 +251,13 @@ operators! {
     window_function: "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix";
 }
 
-/// The handler of a node, when its operator is one of the list.
+/// Returns the handler of a node, or `None` if its operator is not supported.
 pub(super) fn handler(node: &NodeProto) -> Option<Handler> {
     let wanted = qualified(node);
     HANDLERS.iter().find(|(name, _)| *name == wanted).map(|&(_, handler)| handler)
 }
 
-/// The operator's name, after its domain unless it is one of the standard.
+/// Name of the operator, with its domain unless it is a standard operator.
 pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
     match node.domain.as_str() {
         "" | "ai.onnx" => Cow::Borrowed(&node.op_type),
@@ -282,7 +282,7 @@ pub(super) fn is_of_sequences(node: &NodeProto) -> bool {
     matches!(node.domain.as_str(), "" | "ai.onnx") && SEQUENCES.contains(&node.op_type.as_str())
 }
 
-/// The names of all operators, in alphabetical order.
+/// Names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     // The importer translates nodes with graphs and sequences itself.
     let others = ["If", "Loop", "Scan"].into_iter().chain(SEQUENCES);

@@ -87,7 +87,7 @@ pub(super) fn global_pool(
         let legal = "[n, c, ..] with an image axis".to_owned();
         return Err(Reason::OperandValue { operand: "X", found: format!("{shape:?}"), legal });
     };
-    // Further axes are as good as one of many columns.
+    // Further axes are merged with the columns.
     let flat = if rest.len() > 1 {
         let shape = vec![*n, *c, *first, rest.iter().product()];
         context.helper("image", Reshape { shape }, vec![x])?

@@ -53,10 +53,10 @@ pub struct FunctionProto {
     pub overload: String,
 }
 
-/// Version of the operators of a domain.
+/// Version of a domain's operators.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct OperatorSetIdProto {
-    /// The domain; empty or `ai.onnx` for the standard's own.
+    /// Domain; empty or `ai.onnx` for the standard.
     #[prost(string, tag = "1")]
     pub domain: String,
     /// Version of the operator set.
@@ -76,13 +76,13 @@ pub struct GraphProto {
     /// Tensors held by the file.
     #[prost(message, repeated, tag = "5")]
     pub initializer: Vec<TensorProto>,
-    /// Inputs; before IR version 4 the initialisers are listed here too.
+    /// Inputs. Before IR version 4, the initializers are listed here too.
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
     /// Outputs of the graph.
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfoProto>,
-    /// Sparse tensors held by the file; recognised and refused.
+    /// Sparse tensors of the file, which are detected and refused.
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<SparseTensorProto>,
 }
@@ -90,7 +90,7 @@ pub struct GraphProto {
 /// A sparse tensor, with only the fields that naming it needs.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SparseTensorProto {
-    /// The values; carries the tensor's name.
+    /// Nonzero values; their tensor has the name.
     #[prost(message, optional, tag = "1")]
     pub values: Option<TensorProto>,
 }
@@ -185,7 +185,7 @@ pub struct TensorProto {
     /// Element type: a code of [`data_type`].
     #[prost(int32, tag = "2")]
     pub data_type: i32,
-    /// A part of a larger tensor, undecoded; recognised and refused.
+    /// Segment of a larger tensor, undecoded; detected and refused.
     #[prost(bytes = "vec", optional, tag = "3")]
     pub segment: Option<Vec<u8>>,
     /// Elements of FLOAT tensors.
@@ -210,10 +210,10 @@ pub struct TensorProto {
     /// Elements of UINT64 and UINT32 tensors.
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
-    /// Where elements in another file are: `location`, `offset` and `length`.
+    /// Location of elements in another file: `location`, `offset` and `length`.
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<StringStringEntryProto>,
-    /// 1 when the elements are in another file.
+    /// 1 if the elements are in another file.
     #[prost(int32, tag = "14")]
     pub data_location: i32,
 }
@@ -273,10 +273,10 @@ pub struct ValueInfoProto {
     pub r#type: Option<TypeProto>,
 }
 
-/// A type; only tensors are read.
+/// A type; only tensors are supported.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TypeProto {
-    /// Set when the value is a tensor.
+    /// Tensor type, if the value is a tensor.
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
 }
@@ -287,7 +287,7 @@ pub struct TensorTypeProto {
     /// Element type: a code of [`data_type`].
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
-    /// The shape; absent when even the rank is unknown.
+    /// Shape; absent if the rank is unknown.
     #[prost(message, optional, tag = "2")]
     pub shape: Option<TensorShapeProto>,
 }

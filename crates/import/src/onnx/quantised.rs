@@ -12,10 +12,10 @@ use npukit_numeric::{ElementType, Tensor};
 use super::context::Context;
 use super::error::Reason;
 
-/// Places of a tensor, its scale and its zero point among the operands.
+/// Operand positions and names of a tensor, its scale and its zero point.
 pub(super) type Places = [(usize, &'static str); 3];
 
-/// A scale and a zero point, when it has one.
+/// A scale and an optional zero point.
 #[derive(Clone, Copy)]
 pub(super) struct Scales {
     pub(super) scale: ValueId,
@@ -42,7 +42,7 @@ impl Scales {
         Ok(Self { scale, zero_point })
     }
 
-    /// The scale of products of two tensors.
+    /// Scale of the products of two tensors.
     pub(super) fn times(self, context: &mut Context<'_>, other: ValueId) -> Result<Self, Reason> {
         let op = Binary { kind: BinaryKind::Mul };
         Ok(Self { scale: context.helper("scale", op, vec![self.scale, other])?, zero_point: None })
@@ -73,7 +73,7 @@ pub(super) fn dequantised(
     context.helper("real", op, scales.operands(x))
 }
 
-/// The real numbers of an operand with one scale, or with scales along `axis`.
+/// Converts an operand with one scale, or with scales along `axis`, to real numbers.
 pub(super) fn operand(context: &mut Context<'_>, places: Places, axis: usize) -> Result<ValueId, Reason> {
     let [(x, name), scale, (zero, _)] = places;
     let x = context.input(x, name)?;
@@ -87,7 +87,7 @@ pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
     [(first, x), (first + 1, scale), (first + 2, zero)]
 }
 
-/// Integers for real numbers, with the scale at operand `scale` and the zero point after it.
+/// Quantizes real numbers, with the scale at operand `scale` and the zero point after it.
 pub(super) fn quantised(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
     let scales = Scales::at(context, (scale, "y_scale"), scale + 1)?;
     let to = scales.zero_point.map_or(ElementType::U8, |zero| context.element(zero));

@@ -7,19 +7,19 @@ use prost::Message;
 use super::error::Reason;
 use super::proto::{AttributeProto, GraphProto, NodeProto};
 
-/// Deepest nesting of graphs read: exporters write two or three.
+/// Maximum nesting of graphs; exporters use two or three levels.
 const MAX_DEPTH: usize = 16;
 
 /// A graph and its nested graphs.
 pub(super) struct Scope {
     pub(super) proto: GraphProto,
-    /// By index of the node.
+    /// Nested graphs, by index of the node.
     pub(super) bodies: HashMap<usize, Result<Bodies, Reason>>,
 }
 
-/// The graphs of a node.
+/// Nested graphs of a node.
 pub(super) enum Bodies {
-    /// The two branches of an If.
+    /// Both branches of an If.
     Branches {
         /// Graph for a true condition.
         then_branch: Box<Branch>,
@@ -38,7 +38,7 @@ pub(super) struct Branch {
 }
 
 impl Bodies {
-    /// The graphs that may be computed: one branch of two where the condition is known.
+    /// Graphs that may be computed: only one branch if the condition is known.
     fn taken(&self, condition: Option<bool>) -> impl Iterator<Item = &Branch> {
         let both = match self {
             Self::Branches { then_branch, .. } if condition == Some(true) => [Some(then_branch), None],
@@ -51,7 +51,7 @@ impl Bodies {
 }
 
 impl Branch {
-    /// Nodes of it and of the graphs in it, 1 at least.
+    /// Number of nodes, including nested graphs; at least 1.
     pub(super) fn nodes(&self) -> usize {
         let inner = self.scope.bodies.values().flatten().flat_map(|bodies| bodies.taken(None));
         let inner = inner.map(Self::nodes).fold(1usize, usize::saturating_add);
@@ -100,7 +100,7 @@ impl Scope {
         taken.flat_map(|branch| &branch.captured).map(String::as_str)
     }
 
-    /// The names that it uses and does not define.
+    /// Names that the graph uses but does not define.
     fn free(&self) -> Vec<String> {
         let proto = &self.proto;
         let results = proto.node.iter().flat_map(|node| &node.output);

@@ -43,7 +43,7 @@ impl<'a> Importer<'a, '_> {
         Ok(Some(given))
     }
 
-    /// Binds the result of a node of sequences.
+    /// Binds the result of a node on sequences.
     pub(super) fn bind_given(&mut self, node: &'a NodeProto, given: Given) {
         let Some(name) = node.output.first() else { return };
         match given {
@@ -147,7 +147,7 @@ fn split(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     parts.into_iter().map(|part| context.reshape(part, shape.clone())).collect()
 }
 
-/// The tensors of a list joined along an axis, or along a new one.
+/// Joins the tensors of a list along an axis, or along a new one.
 fn join(context: &mut Context<'_>, mut values: Vec<ValueId>) -> Result<ValueId, Reason> {
     let first = *values.first().ok_or_else(|| unsupported("input_sequence", 0, "at least one tensor"))?;
     let is_new = context.attributes.flag("new_axis", false)?;

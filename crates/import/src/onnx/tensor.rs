@@ -76,7 +76,7 @@ pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tenso
     }
 }
 
-/// The tensor in the field that the standard provides for the type.
+/// Reads a tensor from the standard's field for its type.
 fn from_typed(element: ElementType, shape: Vec<usize>, proto: &TensorProto) -> Result<Tensor, Reason> {
     let count = shape.iter().product::<usize>();
     let narrow = matches!(element.bits(), 2 | 4);

@@ -1,4 +1,5 @@
-//! Convolutions over three axes as ones over the images that the slices along the first axis are.
+//! Convolutions over three axes, as convolutions over images. The images are slices along the first
+//! axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -51,7 +52,7 @@ pub(super) fn conv(
     restore(context, y, n)
 }
 
-/// Weights `[co, ci, kd, kh, kw]` as `[kh, kw, kd * ci, co]`.
+/// Permutes weights `[co, ci, kd, kh, kw]` to `[kh, kw, kd * ci, co]`.
 fn hwio(context: &mut Context<'_>, weights: ValueId) -> Result<ValueId, Reason> {
     let &[co, ci, kd, kh, kw] = context.shape(weights) else { return Err(not_a_volume(context, weights)) };
     let weights = context.permute(weights, &[3, 4, 2, 1, 0], "hwdio")?;
@@ -104,7 +105,7 @@ pub(super) fn conv_transpose(
     restore(context, y, n)
 }
 
-/// Slices `[n * d, h, w, c]` as `[n, c, d, h, w]`.
+/// Permutes slices `[n * d, h, w, c]` to `[n, c, d, h, w]`.
 fn restore(context: &mut Context<'_>, y: ValueId, n: usize) -> Result<ValueId, Reason> {
     let &[slices, h, w, c] = context.shape(y) else { return Err(not_a_volume(context, y)) };
     let volume = vec![n, slices / n.max(1), h, w, c];

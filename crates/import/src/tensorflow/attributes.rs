@@ -37,7 +37,7 @@ impl<'a> Attributes<'a> {
         Ok(self.int(name)?.unwrap_or(default))
     }
 
-    /// A truth value; `default` when absent.
+    /// Returns a truth value, or `default` if it is absent.
     pub(super) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, Reason> {
         match self.find(name) {
             None => Ok(default),
@@ -46,7 +46,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A float; `default` when absent.
+    /// Returns a float, or `default` if it is absent.
     pub(super) fn float(&mut self, name: &'static str, default: f32) -> Result<f32, Reason> {
         match self.find(name) {
             None => Ok(default),
@@ -55,7 +55,8 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A string, when present; bytes that are not UTF-8 are replaced, as no legal value has them.
+    /// Returns a string, or `None` if it is absent. Invalid UTF-8 is replaced, as no legal value
+    /// contains it.
     pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -64,7 +65,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// An element type, by its code, when present.
+    /// Returns an element type by its code, or `None` if it is absent.
     pub(super) fn element_type(&mut self, name: &'static str) -> Result<Option<i32>, Reason> {
         match self.find(name) {
             None => Ok(None),
@@ -82,7 +83,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A list of floats, when present.
+    /// Returns a list of floats, or `None` if it is absent.
     pub(super) fn floats(&mut self, name: &'static str) -> Result<Option<&'a [f32]>, Reason> {
         match self.find(name) {
             None => Ok(None),

@@ -10,7 +10,7 @@ pub(super) enum Binding {
     Values(Vec<ValueId>),
     /// A list of tensors.
     List(Rc<List>),
-    /// It could not be imported; the problem is already recorded.
+    /// The node could not be imported; the problem is already recorded.
     Failed,
 }
 

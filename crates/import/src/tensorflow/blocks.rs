@@ -13,10 +13,10 @@ pub(crate) struct Blocks {
     known: HashMap<ValueId, Blocked>,
 }
 
-/// A value cut into blocks.
+/// A value split into blocks.
 #[derive(Clone)]
 pub(super) struct Blocked {
-    /// The value before it was cut.
+    /// Value before it was split.
     pub(super) source: ValueId,
     /// Block size of each split axis, starting at axis 1.
     pub(super) block: Vec<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Blocked {
     pub(super) pads: Vec<[usize; 2]>,
     /// Axis of size 1 that was inserted later, for a convolution over one axis.
     pub(super) inserted: Option<usize>,
-    /// The convolution that was done since, with its weights.
+    /// Convolution of the blocks, with its weights.
     pub(super) conv: Option<(Conv, ValueId)>,
 }
 
@@ -48,12 +48,12 @@ impl Blocks {
         }
     }
 
-    /// `y` is `x` without its axes `axes`.
+    /// Records that `y` is `x` without its axes `axes`.
     pub(super) fn removed(&mut self, x: ValueId, y: ValueId, axes: &[usize]) {
         let removes =
             |known: &&Blocked| known.conv.is_some() && known.inserted.is_some_and(|axis| *axes == [axis]);
         if let Some(blocked) = self.known.get(&x).filter(removes) {
-            // The axis is remembered: the convolution needs it again.
+            // The inserted axis is kept: the convolution needs it again.
             let blocked = blocked.clone();
             self.set(y, blocked);
         }

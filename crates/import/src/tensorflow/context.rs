@@ -17,15 +17,15 @@ pub(super) use crate::node::described;
 use crate::onnx::{self, Given};
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, tensor};
 
-/// A node being translated: a [`NodeBuilder`] with the attributes of TensorFlow.
+/// A node during its translation: a [`NodeBuilder`] with TensorFlow attributes.
 pub(super) struct Context<'a> {
     /// Attributes of the node.
     pub(super) attributes: Attributes<'a>,
-    /// Values cut into blocks, for convolutions that are dilated that way.
+    /// Values split into blocks, for dilated convolutions.
     pub(super) blocks: &'a mut Blocks,
-    /// The shape of the input that the node is.
+    /// Shape of the input, if the node is one.
     pub(super) shape: Option<&'a [usize]>,
-    /// The number that the caller fixes the input to.
+    /// Number to which the caller fixes the input, as text.
     pub(super) value: Option<&'a str>,
     node: &'a NodeDef,
     builder: NodeBuilder<'a>,
@@ -68,7 +68,7 @@ impl<'a> Context<'a> {
         (0..self.operands().max(1)).map(|index| self.input(index, operand)).collect()
     }
 
-    /// A constant operand of few integers, which must be present.
+    /// Returns a constant operand of few integers, which must be present.
     pub(super) fn required_integers(
         &mut self,
         index: usize,
@@ -89,7 +89,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A constant operand of a few pairs of sizes, `[n, 2]`.
+    /// Returns a constant operand of a few pairs of sizes, `[n, 2]`.
     pub(super) fn pairs(&mut self, index: usize, operand: &'static str) -> Result<Vec<[usize; 2]>, Reason> {
         let id = self.input(index, operand)?;
         let tensor = self.constant(id, operand)?;
@@ -107,7 +107,7 @@ impl<'a> Context<'a> {
         values.as_chunks().0.iter().map(pair).collect::<Option<_>>().ok_or_else(wrong)
     }
 
-    /// A constant operand that is an axis of a value of `rank` axes.
+    /// Returns a constant operand that is an axis of a value of `rank` axes.
     pub(super) fn axis_operand(
         &mut self,
         index: usize,
@@ -134,7 +134,7 @@ impl<'a> Context<'a> {
         self.helper(suffix, Unary { kind }, vec![x])
     }
 
-    /// The result of ONNX's operator `op` with these attributes and operands.
+    /// Adds ONNX's operator `op` with these attributes and operands, and returns its result.
     pub(super) fn standard(
         &mut self,
         op: &'static str,
@@ -168,7 +168,7 @@ impl<'a> Context<'a> {
         Ok(self.make_constant(tensor))
     }
 
-    /// Adds an input of the graph that bears the node's name.
+    /// Adds an input of the graph with the node's name.
     pub(super) fn add_input(&mut self, info: ValueInfo) -> ValueId {
         self.builder.add_input(&self.node.name, info)
     }

@@ -2,10 +2,11 @@
 //!
 //! A condition consists of Switch, which passes values into a branch, and Merge, which returns the
 //! result of the taken branch. Here both branches are computed, and Merge selects between them. A
-//! loop is a frame. Enter passes values in. Merge begins an iteration with these values or the values of
-//! NextIteration. LoopCond decides whether another iteration follows. Switch passes values into it
-//! or to Exit. A loop is translated together with its first Exit. It is unrolled if the file
-//! determines a small number of iterations; otherwise it becomes an operator that repeats a graph.
+//! loop is a frame. Enter passes values in. Merge begins an iteration with these values or the
+//! values of NextIteration. LoopCond decides whether another iteration follows. Switch passes
+//! values into it or to Exit. A loop is translated together with its first Exit. It is unrolled if
+//! the file determines a small number of iterations; otherwise it becomes an operator that repeats
+//! a graph.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -27,17 +28,17 @@ use crate::shape::tensor;
 /// Maximum number of nodes that unrolling one loop adds.
 const MAX_NODES: usize = 1 << 15;
 
-/// Deepest nesting of loops read.
+/// Maximum nesting of loops.
 const MAX_LOOPS: usize = 16;
 
-/// Deepest nesting of conditions followed.
+/// Maximum nesting of conditions.
 const MAX_DEPTH: usize = 64;
 
 /// Nodes of one iteration of a loop.
 struct Plan {
-    /// Nodes that the condition needs, in order.
+    /// Nodes that the condition depends on, in order.
     condition: Vec<usize>,
-    /// Nodes that the next round's values need.
+    /// Nodes that the values of the next iteration depend on.
     body: Vec<usize>,
     /// Nodes of the iteration that differ between iterations.
     varying: HashSet<usize>,
@@ -181,7 +182,7 @@ impl<'a> Importer<'a> {
                     self.bindings[exit] = Some(Binding::Failed);
                 }
                 if matches!(other, Ok(None)) && !self.has_problems() {
-                    // Something that is needed has no value, as a list in place of a condition.
+                    // A needed node has no value, for example a list in place of a condition.
                     return Err(Reason::Undefined { name: node.name.clone() });
                 }
                 return other.map(|_| Binding::Failed);
@@ -269,7 +270,7 @@ impl<'a> Importer<'a> {
         });
     }
 
-    /// The nodes of a round, in order.
+    /// Orders the nodes of an iteration.
     fn plan(&self, frame: &Frame, condition: usize) -> Plan {
         let mut producers = self.producers();
         let merges = frame.variables.iter().map(|variable| variable.merge);
@@ -327,7 +328,7 @@ impl<'a> Importer<'a> {
         Ok(nexts.collect())
     }
 
-    /// The only result of a node.
+    /// Value of a node with one result, or `None`.
     fn value(&self, index: usize) -> Option<ValueId> {
         self.result(index, 0).ok().flatten()
     }

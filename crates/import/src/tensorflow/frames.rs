@@ -32,7 +32,7 @@ pub(super) struct Frame {
 #[derive(Default)]
 pub(super) struct Frames {
     pub(super) all: Vec<Rc<Frame>>,
-    /// The loop that an Exit leaves.
+    /// Index of the loop that an Exit leaves.
     pub(super) of_exit: HashMap<usize, usize>,
 }
 
@@ -87,7 +87,7 @@ impl Frames {
 }
 
 impl Frame {
-    /// Finds the nodes that follow the Merge nodes.
+    /// Finds the nodes that belong to the Merge nodes.
     fn find(&mut self, proto: &GraphDef, producer: impl Fn(&NodeDef, usize) -> Option<usize>) {
         let place = |merge: usize| self.variables.iter().position(|variable| variable.merge == merge);
         let mut of_switch = HashMap::new();
@@ -106,7 +106,7 @@ impl Frame {
         self.switches.sort_unstable();
     }
 
-    /// The nodes by which values come in.
+    /// Enter nodes of the loop.
     pub(super) fn enters(&self) -> impl Iterator<Item = usize> {
         self.variables.iter().map(|variable| variable.enter).chain(self.constants.iter().copied())
     }

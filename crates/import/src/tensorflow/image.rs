@@ -8,10 +8,10 @@ use super::context::Context;
 use super::error::Reason;
 use crate::padding;
 
-/// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
+/// Maximum stride, dilation, kernel or pad, so that all computed sizes fit 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
-/// The order of an image's axes, attribute `data_format`.
+/// Order of an image's axes, attribute `data_format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Channels last, as in the graph.
@@ -21,7 +21,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// The layout that the node states.
+    /// Reads the layout of the node.
     pub(super) fn of(context: &mut Context<'_>) -> Result<Self, Reason> {
         match context.attributes.string("data_format")?.as_deref() {
             None | Some("NHWC") => Ok(Self::Nhwc),
@@ -30,7 +30,7 @@ impl Layout {
         }
     }
 
-    /// Where rows and columns are.
+    /// Axes of rows and columns.
     fn image_axes(self) -> [usize; 2] {
         match self {
             Self::Nhwc => [1, 2],
@@ -86,14 +86,14 @@ impl Layout {
         Err(unsupported(name, preview(values), legal))
     }
 
-    /// Rows and columns of a shape, when it is an image's.
+    /// Rows and columns of a shape, or `None` if it is not an image.
     pub(super) fn image(self, shape: &[usize]) -> Option<[usize; 2]> {
         let [rows, columns] = self.image_axes();
         (shape.len() == 4).then(|| [shape[rows], shape[columns]])
     }
 }
 
-/// Refuses operands that are not images of two axes.
+/// Returns an error for operands that are not images of two axes.
 pub(super) fn require_rank_4(context: &Context<'_>, x: ValueId, operand: &'static str) -> Result<(), Reason> {
     let shape = context.shape(x);
     if shape.len() == 4 {
@@ -103,14 +103,14 @@ pub(super) fn require_rank_4(context: &Context<'_>, x: ValueId, operand: &'stati
     Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal })
 }
 
-/// The window of a pool, over an NHWC image `x`.
+/// Reads the window of a pool over an NHWC image `x`.
 pub(super) fn pool_window(context: &mut Context<'_>, layout: Layout, x: ValueId) -> Result<Window, Reason> {
     let kernel = layout.pair(context, "ksize")?.ok_or(Reason::AttributeMissing { name: "ksize" })?;
     let image = [context.shape(x)[1], context.shape(x)[2]];
     window(context, layout, kernel, image)
 }
 
-/// The window of `kernel` that the attributes slide over an image of `[h, w]`, with its padding
+/// Reads the window of `kernel` over an image of `[h, w]` from the attributes, with its padding
 /// resolved.
 pub(super) fn window(
     context: &mut Context<'_>,
@@ -136,7 +136,7 @@ pub(super) fn window_of(
     Ok(window)
 }
 
-/// Rows above, columns left, rows below, columns right, by attribute `padding`.
+/// Padding above, left, below and right, by attribute `padding`.
 fn pads(
     context: &mut Context<'_>,
     layout: Layout,

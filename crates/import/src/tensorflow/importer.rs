@@ -1,5 +1,5 @@
-//! [`import`]: from the messages of a file to a graph, node by node. Inputs and outputs are the
-//! business of `interface`.
+//! [`import`]: translates the messages of a file to a graph, node by node. `interface` handles
+//! inputs and outputs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ pub(super) struct Importer<'a> {
     pub(super) bindings: Vec<Option<Binding>>,
     pub(super) blocks: Blocks,
     pub(super) frames: Frames,
-    /// Loops around the node being translated.
+    /// Number of loops around the current node.
     pub(super) rounds: usize,
     /// Shapes of inputs, by the names of their nodes.
     pub(super) shapes: HashMap<String, Vec<usize>>,
@@ -35,7 +35,7 @@ pub(super) struct Importer<'a> {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// The graph of `proto`, read from a file of `size_bytes`.
+/// Imports the graph of `proto`, read from a file of `size_bytes`.
 pub(super) fn import(
     proto: &GraphDef,
     name: &str,
@@ -66,7 +66,7 @@ pub(super) fn import(
 }
 
 impl<'a> Importer<'a> {
-    /// Records which name is which node's, and names that cannot be used.
+    /// Records the node of each name, and unusable names.
     fn define(&mut self) {
         for (index, node) in self.proto.node.iter().enumerate() {
             if node.name.is_empty() || node.name.contains([':', '^']) {
@@ -82,7 +82,7 @@ impl<'a> Importer<'a> {
         self.problems.push(NodeProblem::new(Format::TensorFlow, &node.name, &node.op, reason));
     }
 
-    /// Whether a problem is recorded.
+    /// Whether a problem was recorded.
     pub(super) fn has_problems(&self) -> bool {
         !self.problems.is_empty()
     }
@@ -121,7 +121,7 @@ impl<'a> Importer<'a> {
         self.proto.node.iter().map(|node| node.input.iter().filter_map(producer).collect()).collect()
     }
 
-    /// Translates one node, unless something it needs failed.
+    /// Translates one node, unless a value that it needs failed.
     pub(super) fn add_node(&mut self, index: usize) -> Binding {
         let node = &self.proto.node[index];
         if let Some(flow) = self.flow(index) {
@@ -200,7 +200,7 @@ impl<'a> Importer<'a> {
             return Ok(results);
         }
         for (index, &id) in results.iter().enumerate() {
-            // Older values came in under their own name: this node passes them through.
+            // Values created earlier keep their names: this node passes them through.
             if id.0 as usize >= mark && named.insert(id) {
                 self.builder.rename(id, &result_name(&node.name, index));
             }

@@ -23,9 +23,9 @@ use crate::shape::{MAX_RANK, size};
 pub(super) struct Wanted {
     /// Index of the node that computes it.
     pub(super) node: usize,
-    /// Which result; all that are computed when it was not given.
+    /// Index of the result; `None` for all supported results.
     result: Option<usize>,
-    /// The name the caller gave it.
+    /// Name given by the caller.
     name: String,
 }
 

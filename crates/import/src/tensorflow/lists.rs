@@ -98,7 +98,7 @@ impl Importer<'_> {
         }
     }
 
-    /// The integers of a constant, one at least.
+    /// Returns the integers of a constant, at least one.
     fn known(&self, id: ValueId, operand: &'static str) -> Result<Vec<i64>, Reason> {
         let constant = self.builder.graph.constant(id).ok_or(Reason::OperandNotConstant { operand })?;
         match constant.data() {
@@ -110,7 +110,7 @@ impl Importer<'_> {
         }
     }
 
-    /// A place in a list of `length` elements.
+    /// Returns an index into a list of `length` elements.
     fn place(&self, id: ValueId, length: usize) -> Result<usize, Reason> {
         let stated = self.known(id, "index")?;
         let place = usize::try_from(stated[0]).ok().filter(|&place| place < length && stated.len() == 1);
@@ -119,7 +119,7 @@ impl Importer<'_> {
         })
     }
 
-    /// Parts of a tensor along its first axis, without it.
+    /// Splits a tensor along its first axis, which is removed.
     fn rows(&mut self, node: &NodeDef, value: ValueId) -> Result<Vec<ValueId>, Reason> {
         let shape = self.builder.graph.shape(value).to_vec();
         let Some((&count, inner)) = shape.split_first() else {
@@ -135,7 +135,7 @@ impl Importer<'_> {
         Ok(rows)
     }
 
-    /// An element, zeros where it is not set.
+    /// Returns an element, or zeros if it is not set.
     fn element(&mut self, node: &NodeDef, list: &List, place: usize) -> Result<ValueId, Reason> {
         if let Some(element) = list.elements[place] {
             return Ok(element);

@@ -1,11 +1,11 @@
-//! How a graph refers to results: [`Reference`].
+//! References to results in a graph: [`Reference`].
 
 /// A result of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
     /// Name of the node.
     pub(super) node: &'a str,
-    /// Which of its results, from 0.
+    /// Index of the result, from 0.
     pub(super) index: usize,
 }
 
@@ -22,12 +22,12 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The name of the node in `node` or `node:0`, as users call an input.
+/// Name of the node in `node` or `node:0`, the names of inputs for users.
 pub(super) fn node_of(text: &str) -> &str {
     text.strip_suffix(":0").unwrap_or(text)
 }
 
-/// The name of result `index` of `node`, as the graph's values are called.
+/// Name of result `index` of `node`, as used for values of the graph.
 pub(super) fn result_name(node: &str, index: usize) -> String {
     if index == 0 { node.to_owned() } else { format!("{node}:{index}") }
 }

@@ -162,12 +162,12 @@ operators! {
     volume: "AvgPool3D", "Conv3D", "Conv3DBackpropInputV2", "MaxPool3D";
 }
 
-/// The handler of a node, when its operator is one of the list.
+/// Returns the handler of a node, or `None` if its operator is not supported.
 pub(super) fn handler(node: &NodeDef) -> Option<Handler> {
     HANDLERS.iter().find(|(name, _)| *name == node.op).map(|&(_, handler)| handler)
 }
 
-/// The names of all operators, in alphabetical order.
+/// Names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let others = FLOW.into_iter().chain(LISTS);
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(others).collect();
@@ -175,13 +175,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     names.into_iter()
 }
 
-/// Whether the node is of conditions, loops or lists, which the importer puts in.
+/// Whether the node belongs to conditions, loops or lists, which the importer translates itself.
 pub(super) fn is_flow(node: &NodeDef) -> bool {
     let is_of_lists = LISTS.contains(&node.op.as_str());
     is_of_lists || FLOW.contains(&node.op.as_str())
 }
 
-/// The operators of conditions and loops.
+/// Operators of conditions and loops.
 const FLOW: [&str; 6] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"];
 
 /// Operators on lists.

@@ -24,7 +24,7 @@ pub struct NodeDef {
     /// Name of the operator.
     #[prost(string, tag = "2")]
     pub op: String,
-    /// Operands: `node` or `node:1` for a result, then `^node` for one that must only come first.
+    /// Operands: `node` or `node:1` for a result, then `^node` for a control dependency.
     #[prost(string, repeated, tag = "3")]
     pub input: Vec<String>,
     /// Attributes by name. Attributes at their defaults may be omitted.
@@ -35,7 +35,7 @@ pub struct NodeDef {
 /// The value of an attribute.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AttrValue {
-    /// The value; absent for an empty message.
+    /// Value; absent for an empty message.
     #[prost(oneof = "Attr", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     pub value: Option<Attr>,
 }
@@ -67,7 +67,7 @@ pub enum Attr {
     /// A constant tensor.
     #[prost(message, boxed, tag = "8")]
     Tensor(Box<TensorProto>),
-    /// A parameter of the function around the node; only inside functions.
+    /// A parameter of the enclosing function; only inside functions.
     #[prost(string, tag = "9")]
     Placeholder(String),
     /// A function, undecoded.
@@ -95,7 +95,7 @@ pub struct TensorProto {
     /// Element type: a code of TensorFlow's `DataType`.
     #[prost(int32, tag = "1")]
     pub dtype: i32,
-    /// The shape; absent for a scalar.
+    /// Shape; absent for a scalar.
     #[prost(message, optional, tag = "2")]
     pub tensor_shape: Option<TensorShapeProto>,
     /// All elements as little-endian bytes. If empty, one of the lists below holds them.
@@ -116,7 +116,7 @@ pub struct TensorProto {
     /// Elements of DT_BOOL.
     #[prost(bool, repeated, tag = "11")]
     pub bool_val: Vec<bool>,
-    /// Elements of DT_HALF and DT_BFLOAT16: their bits.
+    /// Elements of DT_HALF and DT_BFLOAT16, as their bits.
     #[prost(int32, repeated, tag = "13")]
     pub half_val: Vec<i32>,
     /// Elements of DT_UINT32.
@@ -125,7 +125,7 @@ pub struct TensorProto {
     /// Elements of DT_UINT64.
     #[prost(uint64, repeated, tag = "17")]
     pub uint64_val: Vec<u64>,
-    /// Elements of DT_FLOAT8_E5M2 and DT_FLOAT8_E4M3FN: their bits.
+    /// Elements of DT_FLOAT8_E5M2 and DT_FLOAT8_E4M3FN, as their bits.
     #[prost(bytes = "vec", tag = "18")]
     pub float8_val: Vec<u8>,
 }
@@ -136,7 +136,7 @@ pub struct TensorShapeProto {
     /// Dimensions, outermost axis first.
     #[prost(message, repeated, tag = "2")]
     pub dim: Vec<Dim>,
-    /// Not even the number of axes is known.
+    /// Whether the rank is unknown.
     #[prost(bool, tag = "3")]
     pub unknown_rank: bool,
 }
@@ -144,7 +144,7 @@ pub struct TensorShapeProto {
 /// One dimension (`TensorShapeProto.Dim`).
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Dim {
-    /// The size; -1 when unknown.
+    /// Size; -1 if it is unknown.
     #[prost(int64, tag = "1")]
     pub size: i64,
 }

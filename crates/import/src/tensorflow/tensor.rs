@@ -86,7 +86,7 @@ pub(super) fn read(
     from_words(element, shape, list.filled(count))
 }
 
-/// The list of a tensor's elements that its type has.
+/// List of a tensor's elements, by its type.
 enum List<'a> {
     Floats(&'a [f32]),
     Doubles(&'a [f64]),
@@ -126,7 +126,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The bits of the element at `index` of the list.
+    /// Returns the bits of the element at `index`, or `None` beyond the end.
     fn word(&self, index: usize) -> Option<u64> {
         match self {
             Self::Floats(list) => list.get(index).map(|value| value.to_bits().into()),
@@ -143,7 +143,7 @@ impl<'a> List<'a> {
     /// Bits of `count` elements. The last element of the list is repeated; an empty list gives
     /// zeros.
     fn filled(&self, count: usize) -> impl Iterator<Item = u64> {
-        // Default: a list without elements fills the tensor with zeros.
+        // Default: an empty list fills the tensor with zeros.
         let last = self.len().checked_sub(1).and_then(|last| self.word(last)).unwrap_or(0);
         (0..count).map(move |index| self.word(index).unwrap_or(last))
     }

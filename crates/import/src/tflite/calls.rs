@@ -18,7 +18,7 @@ use crate::error::Reason;
 use crate::node::{ELEMENTS_PER_RESULT, unsupported};
 use crate::shape::{shape, tensor};
 
-/// Deepest nesting of graphs read.
+/// Maximum nesting of graphs.
 const MAX_DEPTH: usize = 16;
 
 /// Maximum number of nodes that unrolling one WHILE adds.
@@ -31,7 +31,7 @@ enum Passed {
     Variable(String),
 }
 
-/// The field of a graph's number.
+/// Reads the field with a graph's number.
 fn graph_at(operator: &Operator<'_>, field: usize) -> Result<i32, Reason> {
     let number = operator.options.map_or(Ok(0), |options| options.i32(field, 0));
     number.map_err(|damage| unsupported("builtin_options", damage.offset, damage.reason))
@@ -99,7 +99,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Shape and type as the file states them for a tensor.
+    /// Shape and type that the file states for a tensor.
     fn stated(&self, tensor: usize) -> Result<ValueInfo, Reason> {
         let tensor = &self.frame.graph.tensors[tensor];
         let sizes: Vec<i64> = tensor.shape.iter().map(|&size| size.into()).collect();
@@ -168,7 +168,7 @@ impl<'a> Importer<'a> {
         Ok(self.frame.failed.is_empty().then_some(results))
     }
 
-    /// The results of an IF.
+    /// Translates an IF and returns its results.
     fn choose(
         &mut self,
         [yes, no]: [i32; 2],
@@ -212,7 +212,7 @@ impl<'a> Importer<'a> {
         pairs.map(one).collect::<Result<_, _>>().map(Some)
     }
 
-    /// The results of a WHILE.
+    /// Translates a WHILE and returns its results.
     fn repeat(
         &mut self,
         [condition, body]: [i32; 2],
@@ -333,7 +333,7 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// The name of the first operand, which must be a variable.
+/// Name of the first operand, which must be a variable.
 fn variable(operands: &[Passed]) -> Result<&str, Reason> {
     match operands.first() {
         Some(Passed::Variable(name)) => Ok(name),

@@ -16,7 +16,7 @@ use crate::padding;
 use crate::tensorflow::proto::{Attr, AttrValue, NodeDef};
 use crate::tensorflow::{self, Blocks};
 
-/// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
+/// Maximum stride, dilation or kernel, so that all computed sizes fit 64 bits.
 const MAX_WINDOW: i32 = 1 << 24;
 
 /// Operands that keep state from run to run, by index, with their new values.
@@ -50,7 +50,7 @@ impl DerefMut for Context<'_> {
     }
 }
 
-/// A problem of a field of the options.
+/// Problem of a field of the options.
 fn damaged(Damage { offset, reason }: Damage) -> Reason {
     unsupported("builtin_options", format!("byte {offset}"), reason)
 }
@@ -69,7 +69,7 @@ impl<'a> Context<'a> {
         Self { op, result, operator, states: Vec::new(), is_complex, builder, blocks }
     }
 
-    /// Whether the first operand is of complex numbers: pairs of floats along an axis of their own.
+    /// Whether the first operand is complex: pairs of floats along an additional axis.
     pub(super) fn is_complex(&self) -> bool {
         self.is_complex
     }
@@ -84,22 +84,22 @@ impl<'a> Context<'a> {
         self.states
     }
 
-    /// An integer of the options; `default` is the schema's, here and below.
+    /// Returns an integer of the options; here and below, `default` is the schema's.
     pub(super) fn int(&self, field: usize, default: i32) -> Result<i32, Reason> {
         self.operator.options.map_or(Ok(default), |options| options.i32(field, default)).map_err(damaged)
     }
 
-    /// An enum of the options, 0 when left out.
+    /// Returns an enum of the options; 0 if it is absent.
     pub(super) fn code(&self, field: usize) -> Result<i8, Reason> {
         self.operator.options.map_or(Ok(0), |options| options.i8(field, 0)).map_err(damaged)
     }
 
-    /// A truth value of the options, false when left out.
+    /// Returns a truth value of the options; false if it is absent.
     pub(super) fn flag(&self, field: usize) -> Result<bool, Reason> {
         Ok(self.code(field)? != 0)
     }
 
-    /// A float of the options.
+    /// Returns a float of the options.
     pub(super) fn float(&self, field: usize, default: f32) -> Result<f32, Reason> {
         self.operator.options.map_or(Ok(default), |options| options.f32(field, default)).map_err(damaged)
     }
@@ -124,7 +124,7 @@ impl<'a> Context<'a> {
         Ok(elements.map_err(damaged)?.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
-    /// A size of a window at `field`, at least 1.
+    /// Returns a window size at `field`, at least 1.
     pub(super) fn size(&self, field: usize, name: &'static str, default: i32) -> Result<usize, Reason> {
         let found = self.int(field, default)?;
         let legal = usize::try_from(found).ok().filter(|_| (1..=MAX_WINDOW).contains(&found));
@@ -160,7 +160,7 @@ impl<'a> Context<'a> {
         Ok(window)
     }
 
-    /// The complaint that an operand is not an image.
+    /// Error for an operand that is not an image.
     pub(super) fn no_image(&self, x: ValueId) -> Reason {
         let (found, legal) = (format!("{:?}", self.shape(x)), "[n, h, w, c]".to_owned());
         Reason::OperandValue { operand: "input", found, legal }
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The results of TensorFlow's operator `op` with these attributes and operands.
+    /// Adds TensorFlow's operator `op` with these attributes and operands, and returns its results.
     pub(super) fn tensorflow(
         &mut self,
         op: &str,
@@ -203,7 +203,7 @@ impl<'a> Context<'a> {
         tensorflow::translate(self.builder.builder(), &node, operands, self.blocks)
     }
 
-    /// All operands that are not left out.
+    /// Returns all operands that are present.
     pub(super) fn all_operands(&mut self) -> Vec<ValueId> {
         (0..self.operands()).filter_map(|index| self.optional(index)).collect()
     }

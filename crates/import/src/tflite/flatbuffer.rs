@@ -24,13 +24,13 @@ pub(super) struct Table<'a> {
     vtable_bytes: usize,
 }
 
-/// The `N` bytes at `at`.
+/// Reads the `N` bytes at `at`.
 fn read<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Damage> {
     let found = bytes.get(at..).and_then(|rest| rest.first_chunk::<N>());
     found.copied().ok_or(Damage { offset: at, reason: "an offset leads beyond the end of the file" })
 }
 
-/// Where the distance at `at` leads.
+/// Offset to which the distance at `at` leads.
 fn follow(bytes: &[u8], at: usize) -> Result<usize, Damage> {
     let distance = u32::from_le_bytes(read(bytes, at)?) as usize;
     let beyond = Damage { offset: at, reason: "an offset leads beyond the end of the file" };
@@ -38,7 +38,7 @@ fn follow(bytes: &[u8], at: usize) -> Result<usize, Damage> {
 }
 
 impl<'a> Table<'a> {
-    /// The outermost table of a file.
+    /// Returns the outermost table of a file.
     pub(super) fn root(bytes: &'a [u8]) -> Result<Self, Damage> {
         Self::at(bytes, follow(bytes, 0)?)
     }
@@ -73,22 +73,22 @@ impl<'a> Table<'a> {
         Ok(self.scalar(field)?.map_or(default, i8::from_le_bytes))
     }
 
-    /// A truth value, false when left out.
+    /// Reads a truth value; false if it is absent.
     pub(super) fn flag(&self, field: usize) -> Result<bool, Damage> {
         Ok(self.i8(field, 0)? != 0)
     }
 
-    /// An integer of 32 bits.
+    /// Reads a 32-bit integer.
     pub(super) fn i32(&self, field: usize, default: i32) -> Result<i32, Damage> {
         Ok(self.scalar(field)?.map_or(default, i32::from_le_bytes))
     }
 
-    /// An integer of 32 bits without a sign, 0 when left out.
+    /// Reads an unsigned 32-bit integer; 0 if it is absent.
     pub(super) fn u32(&self, field: usize) -> Result<u32, Damage> {
         Ok(self.scalar(field)?.map_or(0, u32::from_le_bytes))
     }
 
-    /// An integer of 64 bits without a sign, 0 when left out.
+    /// Reads an unsigned 64-bit integer; 0 if it is absent.
     pub(super) fn u64(&self, field: usize) -> Result<u64, Damage> {
         Ok(self.scalar(field)?.map_or(0, u64::from_le_bytes))
     }

@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
     pub(super) reals: HashMap<usize, ValueId>,
     /// Variables to which tensors refer.
     pub(super) variables: HashMap<usize, String>,
-    /// Tensors that are not known because of a problem that is recorded.
+    /// Tensors without a value because of a recorded problem.
     pub(super) failed: HashSet<usize>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Known {
 }
 
 impl<'a> Frame<'a> {
-    /// Creates the frame of a graph of which nothing is known.
+    /// Creates the frame of a new graph.
     pub(super) fn new(number: usize, graph: &'a Graph<'a>, names: Rc<[String]>) -> Self {
         let (values, reals) = (HashMap::new(), HashMap::new());
         let (variables, failed) = (HashMap::new(), HashSet::new());

@@ -1,4 +1,5 @@
-//! [`import`]: from the tables of a file to a graph, operator by operator, in the file's order.
+//! [`import`]: translates the tables of a file to a graph, operator by operator, in the file's
+//! order.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -23,20 +24,20 @@ pub(super) struct Importer<'a> {
     pub(super) builder: Builder,
     /// Graph being translated.
     pub(super) frame: Frame<'a>,
-    /// How many graphs are around it.
+    /// Nesting depth of the current graph.
     pub(super) depth: usize,
     /// State shared by all translations of a graph, by its number.
     pub(super) known: HashMap<usize, Known>,
     /// State that runs keep for the next run.
     pub(super) variables: Variables,
-    /// Values that bear the name of a tensor.
+    /// Values that have the name of a tensor.
     pub(super) renamed: HashSet<ValueId>,
     pub(super) blocks: Blocks,
     problems: Vec<NodeProblem>,
     pub(super) remarks: Vec<Remark>,
 }
 
-/// The graph of `model`, read from a file of `size_bytes`.
+/// Imports the graph of `model`, read from a file of `size_bytes`.
 pub(super) fn import(
     model: &Model<'_>,
     name: &str,
@@ -69,12 +70,12 @@ pub(super) fn import(
         return Err(ImportError::Problems { problems: importer.problems });
     }
     importer.builder.graph.remove_dead();
-    // Tensors of two graphs of a damaged file may have one name.
+    // Tensors in two graphs of a damaged file may have equal names.
     importer.builder.graph.validate().map_err(|error| damaged(error.to_string()))?;
     Ok(Imported { graph: importer.builder.graph, remarks: importer.remarks, defaults: Vec::new(), states })
 }
 
-/// The graph that the interpreter runs.
+/// Returns the graph that the interpreter runs.
 fn main_graph<'a>(model: &'a Model<'a>) -> Result<&'a Graph<'a>, ImportError> {
     model.graphs.first().ok_or_else(|| damaged("it does not hold a graph".to_owned()))
 }
@@ -126,7 +127,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Translates one operator, unless something it needs failed.
+    /// Translates one operator, unless a value that it needs failed.
     fn add_operator(&mut self, operator: &'a model::Operator<'a>) {
         let count = self.frame.names.len();
         let results: Vec<usize> =
@@ -145,7 +146,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Says whether all that the operator needs is known.
+    /// Translates an operator; returns whether all its operands are known.
     fn translate(
         &mut self,
         operator: &'a model::Operator<'a>,
@@ -200,7 +201,7 @@ impl<'a> Importer<'a> {
         Ok(true)
     }
 
-    /// The tensors of an operator's operands; nothing when one of them failed.
+    /// Returns the tensors of an operator's operands, or `None` if one of them failed.
     fn operands(&self, operator: &model::Operator<'_>) -> Result<Option<Vec<Option<usize>>>, Reason> {
         let mut tensors = Vec::new();
         for &number in &operator.inputs {

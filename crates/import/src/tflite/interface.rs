@@ -15,7 +15,7 @@ use crate::open;
 use crate::shape::shape;
 
 impl Importer<'_> {
-    /// The tensors of numbers that must be legal.
+    /// Converts tensor numbers to indices, which must be in range.
     fn indices(&self, numbers: &[i32], what: &str) -> Result<Vec<usize>, ImportError> {
         let count = self.frame.names.len();
         let one = |&number: &i32| {
@@ -120,7 +120,7 @@ impl Importer<'_> {
         self.named(id, name)
     }
 
-    /// The value under that name: a copy, where it has another.
+    /// Returns the value under that name, as a copy if it has another name.
     pub(super) fn named(&mut self, id: ValueId, name: &str) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         if graph.value(id).name == name && graph.constant(id).is_none() && !graph.outputs.contains(&id) {

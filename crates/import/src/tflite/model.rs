@@ -44,13 +44,13 @@ pub(super) struct Tensor<'a> {
     pub(super) data: &'a [u8],
     /// Quantization of the integers; `None` if they are not quantized.
     pub(super) scales: Option<Scales>,
-    /// Whether it keeps its elements from one run to the next.
+    /// Whether it keeps its elements from run to run.
     pub(super) is_variable: bool,
-    /// Where its elements are, when most are left out as zeros.
+    /// Positions of stored elements, if zeros are omitted.
     pub(super) sparsity: Option<Table<'a>>,
 }
 
-/// `(q - zero point) * scale`.
+/// Quantization by `(q - zero point) * scale`.
 #[derive(Clone)]
 pub(super) struct Scales {
     pub(super) scale: Vec<f32>,
@@ -64,7 +64,7 @@ pub(super) struct Operator<'a> {
     pub(super) code: i32,
     /// Name of a custom operator.
     pub(super) custom: String,
-    /// Numbers of its operands, -1 for one that is left out.
+    /// Tensor numbers of the operands, -1 for an omitted one.
     pub(super) inputs: Vec<i32>,
     /// Tensor numbers of the results.
     pub(super) outputs: Vec<i32>,
@@ -117,7 +117,7 @@ fn graph<'a>(
     Ok(Graph { tensors, operators: operators.collect::<Result<_, _>>()?, inputs, outputs })
 }
 
-/// Numbers that may still be read: vectors of many tables may be one in the file.
+/// Remaining numbers that may be read. A damaged file may share one vector among many tables.
 struct Room(usize);
 
 impl Room {
@@ -179,10 +179,10 @@ fn operator<'a>(table: &Table<'a>, codes: &[Table<'a>], room: &mut Room) -> Resu
     Ok(Operator { code: number, custom, inputs, outputs, options, custom_options })
 }
 
-/// The code of complex numbers of two floats.
+/// Code of complex numbers of two floats.
 pub(super) const COMPLEX: i8 = 8;
 
-/// The element type of a code; of complex numbers that of their two parts.
+/// Returns the element type of a code; for complex numbers, the type of their parts.
 pub(super) fn element_type(code: i8) -> Result<ElementType, Reason> {
     Ok(match code {
         0 | COMPLEX => ElementType::F32,

@@ -122,7 +122,7 @@ pub(super) fn name_of(operator: &Operator<'_>) -> String {
     }
 }
 
-/// The names of all operators, in alphabetical order.
+/// Names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let mut names: Vec<&'static str> = all().map(|(_, name, _)| name).chain(control::names()).collect();
     names.extend(CUSTOM_HANDLERS.iter().map(|(name, _)| *name));

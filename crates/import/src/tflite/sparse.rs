@@ -17,7 +17,7 @@ struct Level {
     places: Option<(Vec<usize>, Vec<usize>)>,
 }
 
-/// How the levels are the axes of a tensor.
+/// Mapping of levels to the axes of a tensor.
 struct Layout {
     shape: Vec<usize>,
     levels: Vec<Level>,
@@ -27,13 +27,13 @@ struct Layout {
     blocks: Vec<(usize, usize)>,
 }
 
-/// The walk through the tree.
+/// State of the traversal of the tree.
 struct Walk<'a> {
     layout: &'a Layout,
     source: std::slice::ChunksExact<'a, u8>,
     result: Vec<u8>,
     bytes: usize,
-    /// Nodes that may still be visited.
+    /// Number of nodes that may still be visited.
     room: usize,
 }
 
@@ -128,7 +128,8 @@ fn level(table: &Table<'_>) -> Result<Level, Reason> {
     }
 }
 
-/// The numbers of a vector of 32, 16 or 8 bits: its kind at `field`, the vector at the next.
+/// Reads the numbers of a vector of 32, 16 or 8 bits: its kind is at `field`, the vector at the
+/// next field.
 fn vector(table: &Table<'_>, field: usize) -> Result<Vec<usize>, Reason> {
     let kind = table.i8(field, 0).map_err(damaged)?;
     let values = table.table(field + 1).map_err(damaged)?.ok_or_else(|| wrong("a level without places"))?;

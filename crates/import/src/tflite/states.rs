@@ -32,7 +32,7 @@ impl Importer<'_> {
         };
         let id = self.builder.input(name, info);
         variable.input = Some(id);
-        // It keeps its name where a tensor reads it.
+        // It keeps its name when a tensor reads it.
         self.renamed.insert(id);
         Ok(id)
     }
@@ -125,7 +125,7 @@ impl Importer<'_> {
         states
     }
 
-    /// The value under that name, which no tensor has.
+    /// Returns the value under that name, which no tensor has.
     fn next(&mut self, id: ValueId, name: &str) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         let is_free =

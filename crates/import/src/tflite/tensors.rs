@@ -65,7 +65,7 @@ impl Importer<'_> {
 
     /// Binds a tensor to a value, and renames the value unless it already has a name.
     pub(super) fn hold(&mut self, index: usize, id: ValueId, mark: usize) {
-        // Older values came in under their own name: this operator passes them through.
+        // Values created earlier keep their names: this operator passes them through.
         let is_new = self.depth == 0 && id.0 as usize >= mark && self.renamed.insert(id);
         if is_new && self.builder.graph.constant(id).is_none() {
             self.builder.rename(id, &self.frame.names[index]);
@@ -225,13 +225,13 @@ impl Importer<'_> {
         Ok(id)
     }
 
-    /// Which operands are complex numbers.
+    /// For each operand, whether it is complex.
     pub(super) fn are_complex(&self, tensors: &[Option<usize>]) -> Vec<bool> {
         let kind = |index: usize| self.frame.graph.tensors[index].kind;
         tensors.iter().map(|tensor| tensor.is_some_and(|index| kind(index) == model::COMPLEX)).collect()
     }
 
-    /// The results of an operator on complex numbers that is the same on both of their parts.
+    /// Applies an operator to both parts of complex numbers.
     pub(super) fn by_parts(
         &mut self,
         op: &'static str,
@@ -255,7 +255,7 @@ impl Importer<'_> {
         real.iter().zip(imaginary).map(|(&real, &imaginary)| self.pairs(name, [real, imaginary])).collect()
     }
 
-    /// The real parts of complex numbers, or the imaginary ones.
+    /// Returns the real or imaginary parts of complex numbers.
     fn part(&mut self, name: &str, x: ValueId, part: usize) -> Result<ValueId, Reason> {
         let mut shape = self.builder.graph.shape(x).to_vec();
         let axis = shape.len().saturating_sub(1);
@@ -275,7 +275,7 @@ impl Importer<'_> {
         self.add(name, Concat { axis }, apart)
     }
 
-    /// The result of an operator that is added.
+    /// Adds an operator and returns its result.
     pub(super) fn add(
         &mut self,
         name: &str,

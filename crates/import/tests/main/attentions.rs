@@ -45,14 +45,14 @@ fn what_came_before_is_joined_and_seen() {
 
 /// One query on two keys. Scores are `scale * q * k`; only the first feature is not 0.
 struct Scored {
-    /// The products of the query and the keys.
+    /// Products of the query and the keys.
     products: [f32; 2],
     features: usize,
     opset: i64,
 }
 
 impl Scored {
-    /// The result of values 1 and 3 and the scores that the node shows.
+    /// Returns the result for values 1 and 3, and the scores that the node outputs.
     fn run(&self, attention: NodeProto, with: impl FnOnce(Model) -> Model) -> (f32, Vec<f32>) {
         let dims = [1, 1, 2, self.features as i64];
         let mut keys = vec![0.0; 2 * self.features];
@@ -83,7 +83,7 @@ fn scores_are_scaled_capped_and_masked_in_this_order() {
     };
     let plain = |mode| of(&["q", "k", "v"], mode);
     let three = 3f32.ln();
-    // The scale is 1 over the root of the features, unless it is stated: 3 to 1 for the first key.
+    // The default scale is 1 over the root of the number of features: 3 to 1 for the first key.
     let by_root = Scored { products: [2.0 * three, 0.0], features: 4, opset: 23 };
     assert_close(by_root.run(plain(0), |m| m), 1.5, [three, 0.0]);
     let stated = Scored { products: [three, 0.0], features: 4, opset: 23 };
@@ -131,7 +131,7 @@ fn masks_may_be_truth_values_or_end_early() {
     assert_eq!(longer(truths(&[0, 1])), [3.0]);
     assert_eq!(longer(float_tensor("m", &[1, 2], &[0.0, 0.0])), [2.0]);
     assert_eq!(longer(float_tensor("m", &[1, 1], &[0.0])), [4.0]);
-    // Nothing is put after a mask that speaks of every key, or of all at once.
+    // A mask that covers all keys is not extended.
     for values in [&[0.0, 0.0][..], &[0.0]] {
         let masked = attention(node("Attention", &["q", "k", "v", "m"], &["y"]), |model| {
             model.input("m", &[1, values.len() as i64])
@@ -221,7 +221,7 @@ fn operands_by_token_are_split_into_heads() {
     let (shape, values) = by_token(2).run(&[x]);
     assert_eq!(shape, [1, 2, 4]);
     assert!(values[3] > 3.0 && values[3] < 4.0 && values[1] == 1.0, "{values:?}");
-    // A single token sees itself: its features come back in their order.
+    // A single token sees only itself: its features are returned in order.
     let alone = node("Attention", &["x", "x", "x"], &["y"]).int("q_num_heads", 2).int("kv_num_heads", 2);
     let alone = Model::new(23).input("x", &[1, 1, 6]).node(alone).output("y");
     let features = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];

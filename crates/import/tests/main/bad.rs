@@ -142,7 +142,7 @@ proptest! {
         import(&bytes);
     }
 
-    /// Attributes and operands that decode well and mean nothing.
+    /// Attributes and operands that decode, but are meaningless.
     #[test]
     fn random_numbers_never_panic(
         op in prop::sample::select(vec![
@@ -261,7 +261,7 @@ fn any_node() -> impl Strategy<Value = NodeProto> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Cycles, names of nothing, sizes that multiply: a graph, or an error that names a part.
+    /// Cycles, undefined names, multiplying sizes: a graph, or an error that names a part.
     #[test]
     fn adversarial_graphs_are_read_or_refused_by_name(
         nodes in prop::collection::vec(any_node(), 1..12),

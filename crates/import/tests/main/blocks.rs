@@ -31,7 +31,7 @@ impl Chain {
         self
     }
 
-    /// An axis of size 1 at `axis`.
+    /// Inserts an axis of size 1 at `axis`.
     fn expanded(mut self, name: &str, from: &str, axis: i32) -> Self {
         let operand = format!("{name}_axis");
         self.constants = self.constants.integers(&operand, &[], &[axis]);
@@ -150,7 +150,7 @@ fn other_axes_between_the_blocks_change_nothing() {
     none.joined("cut", &[1, 1, 0, 2]).check("no convolution");
 }
 
-/// The blocks are put together with the axis, or of the axis, that a convolution needed.
+/// Joins the blocks with the axis, or along the axis, that a convolution needed.
 #[test]
 fn an_axis_that_nobody_takes_away_is_in_the_result() {
     for (axis, kernel) in [(1, [1, 3]), (2, [3, 1])] {

@@ -8,7 +8,7 @@ use prost::Message;
 
 use crate::model::{Model, With, floats, node, value_info};
 
-/// A graph without inputs, of these nodes and outputs.
+/// Makes a graph without inputs, of these nodes and outputs.
 fn graph(nodes: Vec<NodeProto>, outputs: &[&str]) -> GraphProto {
     let output = outputs.iter().map(|name| value_info(name, data_type::FLOAT, &[])).collect();
     GraphProto { node: nodes, output, ..GraphProto::default() }
@@ -53,7 +53,7 @@ fn the_branch_of_a_known_condition_is_taken() {
 /// A model `y = If(..)`, whose branches double and negate the captured value. `known` is the
 /// condition.
 fn doubled_or_negated(known: bool) -> Model {
-    // Both branches, and the model around them, call their values alike.
+    // Both branches, and the model around them, use equal names.
     let double = graph(vec![node("Add", &["r", "r"], &["t"]), node("Relu", &["t"], &["u"])], &["u"]);
     let negate = graph(vec![node("Neg", &["r"], &["t"])], &["t"]);
     let mut model = Model::new(13).input("x", &[2]).node(node("Abs", &["x"], &["r"]));
@@ -118,7 +118,7 @@ fn nodes_of_the_other_branch_are_gone() {
     }
 }
 
-/// A branch may call its values as the model around it does, and both branches alike.
+/// Names of a branch may equal names of the model around it, and of the other branch.
 #[test]
 fn names_within_a_branch_are_its_own() {
     let double = graph(vec![node("Add", &["r", "r"], &["t"]), node("Relu", &["t"], &["u"])], &["u"]);
@@ -150,7 +150,7 @@ fn problems_outside_of_branches_stay() {
     let mut model = model.node(node("Riddle", &["x"], &["m"])).node(choice("c", &["y"], &keep, &other));
     model.graph().sparse_initializer.push(Default::default());
     assert_eq!(model.reason(), Reason::TensorKind { kind: "sparse" });
-    // And so does one that the rest of the model meets.
+    // A problem in the rest of the model is kept too.
     let model = model.node(node("Mystery", &["y"], &["z"])).output("z");
     let problems = model.problems();
     let ops: Vec<&str> = problems.iter().map(|problem| problem.op.as_str()).collect();
@@ -199,7 +199,7 @@ fn what_cannot_be_chosen_is_refused() {
     assert!(model.problems().iter().any(|problem| matches!(problem.reason, Reason::Nesting { .. })));
 }
 
-/// Where the condition is an input, both branches are computed and one is chosen.
+/// If the condition is an input, both branches are computed and one is selected.
 #[test]
 fn branches_of_a_computed_condition_become_a_choice() {
     let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
@@ -278,7 +278,7 @@ fn rounds_of_a_known_number_follow_each_other() {
     };
     let all = [-2.0, 4.0, -3.0, 6.0, -4.0, 8.0];
     assert_eq!(run(summing(Some(3), true)), [(vec![2], vec![4.0, -8.0]), (vec![3, 2], all.to_vec())]);
-    // The condition ends it after the first round.
+    // The condition ends the loop after the first iteration.
     let first = [(vec![2], vec![2.0, -4.0]), (vec![1, 2], vec![-2.0, 4.0])];
     assert_eq!(run(summing(Some(3), false)), first);
     assert_eq!(run(summing(Some(0), true)), [(vec![2], vec![1.0, -2.0]), (vec![0, 2], vec![])]);
@@ -291,7 +291,7 @@ fn a_loop_of_many_rounds_stays_one_operator() {
     let outputs = npukit_graph::evaluate(&graph, &[floats(&[2], &[1.0, -2.0])]).unwrap();
     assert_eq!(outputs[0].reals(), [100_001.0, -200_002.0]);
     assert_eq!(outputs[1].shape(), [100_000, 2]);
-    // How many results are stacked must be known.
+    // The number of stacked results must be known.
     assert_eq!(summing(None, true).reason(), Reason::Rounds);
 }
 

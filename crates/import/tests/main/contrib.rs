@@ -9,7 +9,7 @@ use prost::Message;
 
 use crate::model::{Model, With, attribute, floats, int_tensor, node, shape_and_numbers, value_info};
 
-/// A node of ONNX Runtime.
+/// Makes a node of ONNX Runtime.
 fn runtime(op: &str, inputs: &[&str]) -> NodeProto {
     NodeProto { domain: "com.microsoft".to_owned(), ..node(op, inputs, &["y"]) }
 }
@@ -86,7 +86,7 @@ fn weights_have_the_scale_of_the_block_that_they_name() {
     }
 }
 
-/// The second row of a table and the first, in blocks of two.
+/// Gathers the second and the first row of a table, in blocks of two.
 fn rows(table: TensorProto, zeros: Option<TensorProto>, bits: i64) -> Vec<f32> {
     let operands: &[&str] = if zeros.is_some() { &["t", "i", "s", "z"] } else { &["t", "i", "s"] };
     let gather = runtime("GatherBlockQuantized", operands).int("block_size", 2).int("bits", bits);
@@ -157,7 +157,7 @@ fn a_size_of_minus_one_is_left_open() {
     );
 }
 
-/// A choice by input `rate` between `x` and a node that does not fit `x`.
+/// A selection by input `rate` between `x` and a node whose operands do not fit.
 fn choice() -> Model {
     let branch = |name: &str, op: &str| GraphProto {
         name: name.to_owned(),

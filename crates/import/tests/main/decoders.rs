@@ -35,7 +35,7 @@ number_width = 2
 
 type Tensors = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
 
-/// The tensors of [`DESCRIPTION`], all elements 1.
+/// Tensors of [`DESCRIPTION`], with all elements 1.
 fn tensors() -> Tensors {
     let layer = |name: &str| format!("layers.0.{name}");
     let shapes = [

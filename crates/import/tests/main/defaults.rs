@@ -32,7 +32,7 @@ fn normalised(x: f64, epsilon: f64) -> [f64; 2] {
     [x / (x * x + epsilon).sqrt(), -x / (x * x + epsilon).sqrt()]
 }
 
-/// A small variance shows which epsilon is added to it: 1e-5 unless it is stated.
+/// A small variance reveals the added epsilon: 1e-5 by default.
 #[test]
 fn epsilons_are_a_hundred_thousandth() {
     let x = 1e-3f64;
@@ -220,7 +220,7 @@ fn values_are_repeated_broadcast_and_cut_in_triangles() {
     assert_eq!(row(tile(), &[0, 1]), (vec![0, 1], vec![]));
     assert_eq!(row(expand(), &[2, 2]), (vec![2, 2], vec![0.0, 0.0, 1.0, 1.0]));
     assert_eq!(of(expand(), &[2, 1], &[2, 2]).import().unwrap().nodes.len(), 1);
-    // A size of 1 keeps the operand's, as do axes that are not named.
+    // A size of 1 keeps the operand's size; so do axes that are not listed.
     assert_eq!(row(expand(), &[1, 1]), (vec![2, 1], vec![0.0, 1.0]));
     assert_eq!(row(expand(), &[3]), (vec![2, 3], vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]));
     assert_eq!(row(expand(), &[2, 1, 1]), (vec![2, 2, 1], vec![0.0, 1.0, 0.0, 1.0]));
@@ -325,7 +325,7 @@ fn features_are_turned_by_their_position() {
         model.run(&[floats(shape, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])]).1
     };
     let of = |name: &str| node("RotaryEmbedding", &["x", "cos", "sin", name], &["y"]);
-    // The positions are 1 and 0: the first token is turned.
+    // The positions are 1 and 0: the first token is rotated.
     assert_eq!(turned(of("p"), &[1, 1, 2, 4]), [-3.0, -4.0, 1.0, 2.0, 5.0, 6.0, 7.0, 8.0]);
     assert_eq!(
         turned(of("p").int("interleaved", 1), &[1, 1, 2, 4]),

@@ -42,7 +42,7 @@ fn products() {
     assert_eq!(run("bi,bi->bi", &[&[1, 3], &[1, 3]]), (vec![1, 3], vec![0.0, 1.0, 4.0]));
     assert_eq!(run("bi,bi->b", &[&[2, 2], &[2, 2]]), (vec![2], vec![1.0, 13.0]));
     assert_eq!(run("i,i", &[&[3], &[3]]), (vec![], vec![5.0]));
-    // Attention scores: heads in the middle.
+    // Attention scores, with heads in the middle.
     let (shape, scores) = run("bqhd,bkhd->bhqk", &[&[1, 2, 2, 2], &[1, 2, 2, 2]]);
     assert_eq!((shape, scores), (vec![1, 2, 2, 2], vec![1.0, 5.0, 5.0, 41.0, 13.0, 33.0, 33.0, 85.0]));
     // One number per row.

@@ -156,7 +156,7 @@ fn tensors_we_do_not_read_are_named() {
         TensorProto { external_data: vec![location], data_location: 1, ..float_tensor("c", &[1], &[]) };
     let (location, reason) = ("../weights".to_owned(), "the path leaves the model's folder".to_owned());
     assert_eq!(with_tensor(external).reason(), Reason::ExternalData { location, reason });
-    // That its elements are elsewhere, and not where.
+    // The elements are declared external, but their location is missing.
     let nowhere = TensorProto { data_location: 1, ..float_tensor("c", &[1], &[1.0]) };
     let (location, reason) = (String::new(), "the path leaves the model's folder".to_owned());
     assert_eq!(with_tensor(nowhere).reason(), Reason::ExternalData { location, reason });

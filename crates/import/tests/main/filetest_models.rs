@@ -48,7 +48,7 @@ fn refused() -> Model {
     model.output("y")
 }
 
-/// Weights between -1/2 and 1/2.
+/// Returns weights between -1/2 and 1/2.
 pub fn weights(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7) % 32) as f32 / 32.0 - 0.5).collect()
 }
@@ -82,7 +82,7 @@ fn constant() -> Model {
     model.node(node("Identity", &["c"], &["constant"])).output("constant")
 }
 
-/// Products with weights that are not numbers, too large for 16 bits, and too small.
+/// Products with weights that are NaN, too large for 16 bits, and too small.
 fn bad_weights() -> Model {
     let mut model = Model::new(13).input("x", &[1, 8]);
     for (name, output, bad) in [("nan", "a", f32::NAN), ("huge", "b", 1e6), ("tiny", "c", 0.0)] {
@@ -125,7 +125,7 @@ fn stateful() -> Model {
         .output("stateN")
 }
 
-/// A model in which the name of an operator is damaged.
+/// A model with a damaged operator name.
 fn damaged() -> Vec<u8> {
     let mut named = node("Relu", &["x"], &["y"]);
     named.name = "second".to_owned();

@@ -4,7 +4,7 @@
 use crate::filetest_models::weights;
 use crate::model::{Model, With, node};
 
-/// The networks with the names of their files.
+/// Returns the networks with their file names.
 pub fn networks() -> [(&'static str, Model); 10] {
     [
         ("perceptron.onnx", perceptron()),
@@ -20,7 +20,7 @@ pub fn networks() -> [(&'static str, Model); 10] {
     ]
 }
 
-/// An image of `channels` channels and 2 rows of 2 pixels.
+/// An image of `channels` channels with 2x2 pixels.
 fn image(channels: i64) -> Model {
     Model::new(13).input("x", &[1, channels, 2, 2])
 }

@@ -9,7 +9,7 @@ use npukit_numeric::{Tensor, TensorData};
 use crate::graph_def::{self, With as _};
 use crate::model::{Model, With as _, floats, int_tensor, node, unary};
 
-/// Largest difference to the definition, relative to `1 + |value|`.
+/// Maximum difference from the definition, relative to `1 + |value|`.
 const TOLERANCE: f64 = 1e-6;
 
 /// Elements for which most functions are defined, including halves, whose rounding is a choice.
@@ -21,7 +21,7 @@ const NOT_0: &[f32] = &[-4.0, -0.5, 0.25, 3.0];
 
 type Function = fn(f64) -> f64;
 
-/// The functions that both formats have.
+/// Functions of both formats.
 const SHARED: &[(&str, &[f32], Function)] = &[
     ("Abs", ALL, f64::abs),
     ("Acos", WITHIN_1, f64::acos),
@@ -159,7 +159,7 @@ fn attributes_are_the_parameters_of_functions() {
     assert_follows("LeakyRelu", ALL, &tensorflow(leaky, ALL), |x| if x < 0.0 { 0.5 * x } else { x });
 }
 
-/// Two rows that any element of a column is combined with.
+/// Two rows: each element is combined with the other one of its column.
 const PAIRS: ([f32; 6], [f32; 6]) = ([7.0, -7.0, 7.0, -7.0, 1.5, 4.0], [2.0, 2.0, -2.0, -2.0, 4.0, 4.0]);
 
 type Combination = fn(f64, f64) -> f64;
@@ -261,7 +261,7 @@ fn integers_are_divided_as_their_operator_says() {
     assert_eq!(tensorflow("TruncateMod"), [1.0, -1.0, 1.0, -1.0, 0.0]);
 }
 
-/// DivNoNan and MulNoNan are 0 wherever the second operand is.
+/// DivNoNan and MulNoNan are 0 wherever the second operand is 0.
 #[test]
 fn zero_takes_away_what_is_no_number() {
     let (a, b) = ([1.0, 0.0, f32::INFINITY, f32::NAN], [0.0; 4]);

@@ -10,7 +10,7 @@ use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npz;
 use npukit_shared::needs;
 
-/// Largest difference to ONNX Runtime, relative to `1 + |value|`: sums are in another order.
+/// Maximum difference from ONNX Runtime, relative to `1 + |value|`, for sums in another order.
 const TOLERANCE: f32 = 1e-4;
 
 #[needs(NPUKIT_ONNX_CASES)]

@@ -1,4 +1,4 @@
-//! [`Graph`]: frozen TensorFlow graphs in the making, for tests.
+//! Builder of frozen TensorFlow graphs for tests: [`Graph`].
 
 use npukit_graph::{Graph as Imported, evaluate};
 use npukit_import::tensorflow::proto::{
@@ -20,7 +20,7 @@ pub fn node(op: &str, name: &str, inputs: &[&str]) -> NodeDef {
     NodeDef { name: name.to_owned(), op: op.to_owned(), input, ..NodeDef::default() }
 }
 
-/// Attributes, as a chain of calls.
+/// Adds attributes, as a chain of calls.
 pub trait With: Sized {
     fn with(self, name: &str, value: Attr) -> Self;
 
@@ -66,7 +66,7 @@ impl Graph {
         self
     }
 
-    /// Adds an input of floats; -1 leaves a dimension open.
+    /// Adds a float input; -1 leaves a dimension open.
     pub fn input(self, name: &str, sizes: &[i64]) -> Self {
         let placeholder = node("Placeholder", name, &[]).with("dtype", Attr::Type(FLOAT));
         self.node(placeholder.with("shape", Attr::Shape(shape(sizes))))
@@ -110,7 +110,7 @@ impl Graph {
         self.def.encode_to_vec()
     }
 
-    /// The graph of the file, which must be one in order.
+    /// Imports the graph, which must be valid.
     pub fn import(&self) -> Result<Imported, ImportError> {
         let graph = tensorflow::read(&self.bytes(), "test", &self.options)?.graph;
         graph.validate().unwrap();

@@ -13,7 +13,7 @@ fn names(graph: &Graph) -> (Vec<&str>, Vec<&str>) {
     (names(&graph.inputs), names(&graph.outputs))
 }
 
-/// `a` and `b` to `sum` and, through `sum`, to `last`.
+/// Adds `a` and `b` to `sum`, which is passed to `last`.
 fn chain() -> Model {
     Model::new(13)
         .input("a", &[-1, 2])

@@ -40,7 +40,7 @@ fn convolution_weights_become_hwio_at_once() {
 
 #[test]
 fn automatic_padding_follows_the_stride() {
-    // A row of 6 ones, 3 taps in steps of 2: SAME needs one element of padding.
+    // A row of 6 ones, 3 taps at stride 2: SAME needs one element of padding.
     let run = |rule: &str| {
         let node = node("Conv", &["x", "w"], &["y"]).string("auto_pad", rule).ints("strides", &[1, 2]);
         conv(&[1, 1, 1, 6], &[1, 1, 1, 3], node).run(&[ones(&[1, 1, 1, 6])]).1
@@ -87,7 +87,7 @@ fn convolutions_that_make_no_sense_are_refused() {
         let reason = refused(&[1, 2, 4, 4], &[2, 2, 3, 3], node);
         assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
     }
-    // Channels that do not fit, a kernel larger than the image, axes that differ in number.
+    // Wrong channels, a kernel larger than the image, and different numbers of axes.
     assert!(matches!(refused(&[1, 3, 4, 4], &[2, 2, 3, 3], base()), Reason::Shape(_)));
     assert!(matches!(refused(&[1, 2, 2, 2], &[2, 2, 3, 3], base()), Reason::Shape(_)));
     let reason = refused(&[1, 2, 4], &[2, 2, 3, 3], base());
@@ -181,7 +181,7 @@ fn transposed_convolutions_pad_by_size_or_rule() {
     );
     assert_eq!(run(node().ints("output_shape", &[4])), [1.0, 11.0, 10.0, 10.0]);
     assert_eq!(run(node().ints("output_shape", &[2])), [11.0, 10.0]);
-    // 1 at 0, 2 and 4, 10 at 2, 4 and 6; one element less on either side.
+    // 1 at 0, 2 and 4; 10 at 2, 4 and 6; one element less on either side.
     let apart = node().ints("dilations", &[2]).ints("output_shape", &[5]);
     assert_eq!(run(apart), [0.0, 11.0, 0.0, 11.0, 0.0]);
 }

@@ -10,14 +10,14 @@ use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary, v
 /// Elements that folding may make in addition to the size of the file (`FOLDING_ROOM`).
 const ROOM: usize = 1 << 22;
 
-/// Largest rank that is read.
+/// Maximum supported rank.
 const RANK: usize = 32;
 
 fn imported(model: &Model) -> Graph {
     model.import().unwrap()
 }
 
-/// A node that makes as many elements as the budget of its file allows, plus `more`. The last
+/// A node that exhausts the budget of its file, plus `more` elements. The last
 /// operand is their number.
 fn at_the_limit(op: &str, operands: &[&str], more: usize) -> Graph {
     let of = |count: usize| {
@@ -138,7 +138,7 @@ fn elements_beside_the_model_make_room_for_themselves() {
     assert_eq!((graph.nodes.len(), graph.shape(graph.outputs[0])), (0, &[1, COUNT][..]));
 }
 
-/// Only indices that are constants are looked through.
+/// Only constant indices are examined.
 #[test]
 fn computed_indices_cost_nothing() {
     let mut model = Model::new(13).input("x", &[2]);

@@ -183,7 +183,7 @@ fn names_that_could_be_meant_are_listed_as_far_as_they_go() {
     assert_eq!(asked_for(25), format!("the model has no value \"z\"; available: {} and 1 more", names(24)));
     assert_eq!(asked_for(40), format!("the model has no value \"z\"; available: {} and 16 more", names(24)));
     let nothing = Model::new(13).input("x", &[1]).import().unwrap_err().to_string();
-    assert!(nothing.ends_with("its values are none"), "{nothing}");
+    assert!(nothing.ends_with("its values: none"), "{nothing}");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn an_output_that_is_named_twice_is_one() {
     );
 }
 
-/// Options without effect and coordinates that may be wrong are something to be done about.
+/// Options without effect and doubtful coordinates require action; an open batch does not.
 #[test]
 fn only_an_open_batch_is_a_mere_note() {
     let nodes = vec!["n".to_owned()];

@@ -1,4 +1,4 @@
-//! Small ONNX models written by the tests: [`Model`] and [`node`].
+//! Builder of small ONNX models for tests: [`Model`] and [`node`].
 
 use npukit_graph::{Graph, evaluate};
 use npukit_import::onnx::proto::{
@@ -67,7 +67,7 @@ impl Model {
         read(&self.bytes(), "test", options)
     }
 
-    /// The problems that the import finds.
+    /// Returns the problems that the import reports.
     pub fn problems(&self) -> Vec<NodeProblem> {
         match self.import() {
             Err(ImportError::Problems { problems }) => problems,

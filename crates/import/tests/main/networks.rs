@@ -13,7 +13,7 @@ fn shared(name: &str) -> Vec<u8> {
     shared_bytes(&format!("models/{name}"))
 }
 
-/// Shape and elements of a `.npy` file of floats.
+/// Reads shape and elements of a `.npy` file of floats.
 fn npy(name: &str) -> (Vec<usize>, Vec<f32>) {
     let tensor = read_npy(name, &shared(name)).unwrap();
     (tensor.shape().to_vec(), tensor.as_f32().unwrap().to_vec())
@@ -84,7 +84,7 @@ fn speech_logits() {
     }
 }
 
-/// The names of the Transpose nodes that simplification leaves.
+/// Names of the Transpose nodes that remain after simplification.
 fn transposes(graph: &Graph) -> Vec<&str> {
     let transposes = graph.nodes.iter().filter(|node| matches!(node.op, Op::Transpose(_)));
     transposes.map(|node| node.name.as_str()).collect()
@@ -107,6 +107,6 @@ fn simplified_speech_network_has_no_transposes() {
     let model = shared("speech_commands.onnx");
     let mut graph = read(&model, "speech", &Options::default()).unwrap().graph;
     simplify(&mut graph).unwrap();
-    // The input is NCHW with one channel: its Transpose moves nothing.
+    // The input is NCHW with one channel, so its Transpose moves nothing.
     assert_eq!(transposes(&graph), [""; 0]);
 }

@@ -72,7 +72,7 @@ fn bounds_of_clip_may_be_computed() {
         assert_eq!(model.run(&[floats(&[], &[-5.0]), floats(&low, &[-1.0])]), (vec![], vec![-1.0]));
         assert_eq!(model.import().unwrap().nodes.len(), nodes, "{dims:?}");
     }
-    // Too wide for a bound in single precision, so exact all the same.
+    // Too wide for a single precision bound, but exact nevertheless.
     let wide = vec![int_tensor("i", &[2], &[1 << 40, 3]), int_tensor("high", &[], &[(1 << 40) - 1])];
     let clip = node("Clip", &["i", "", "high"], &["y"]);
     let graph = Model::new(13).input("x", &[1]).node(clip).output("y");

@@ -32,7 +32,7 @@ fn floats_are_rounded_to_few_bits() {
         let node = attributes.iter().fold(node, |node, &(name, value)| node.int(name, value));
         values(&of(node, &[("s", 0.5), ("z", zero), ("b", bits)]))
     };
-    // -18, -2.6, -1.5, -0.5, 0, 1.5, 2.5, 18 of 3 bits, halves to even.
+    // -18, -2.6, -1.5, -0.5, 0, 1.5, 2.5, 18 in 3 bits, with halves rounded to even.
     assert_eq!(quant(&[], 0.0, 3.0), [-2.0, -1.5, -1.0, 0.0, 0.0, 1.0, 1.0, 1.5]);
     assert_eq!(quant(&[("narrow", 1)], 0.0, 3.0)[0], -1.5);
     assert_eq!(quant(&[("signed", 0)], 0.0, 2.0), [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.5]);
@@ -67,7 +67,7 @@ fn two_values_are_left_of_signs() {
 
 #[test]
 fn lower_bits_are_cut_off() {
-    // -36, -5, -3, -1, 0, 3, 5, 36, a quarter of them rounded down.
+    // -36, -5, -3, -1, 0, 3, 5, 36; a quarter of each, rounded down.
     let five = ["x", "s", "z", "from", "to"];
     let constants = [("s", 0.25), ("z", 0.0), ("from", 8.0), ("to", 6.0)];
     let found = values(&of(qonnx("Trunc", &five), &constants));

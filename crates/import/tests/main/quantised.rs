@@ -1,4 +1,4 @@
-//! Quantised models: operators between integers, and networks that state their scales.
+//! Quantized models: operators on integers, and networks that state their scales.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ fn integers(name: &str, dims: &[i64], data_type: i32, values: &[i32]) -> TensorP
     TensorProto { dims, data_type, name, int32_data, ..TensorProto::default() }
 }
 
-/// A node of ONNX Runtime.
+/// Makes a node of ONNX Runtime.
 fn runtime(op: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
     NodeProto { domain: "com.microsoft".to_owned(), ..node(op, inputs, outputs) }
 }
@@ -27,17 +27,17 @@ fn runtime(op: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
 trait Quantised: Sized {
     fn integers(self, name: &str, dims: &[i64], data_type: i32, values: &[i32]) -> Self;
 
-    /// A scale `NAME_s` and a zero point `NAME_z`.
+    /// Adds a scale `NAME_s` and a zero point `NAME_z`.
     fn scale(self, name: &str, scale: f32, data_type: i32, zero: i32) -> Self;
 
-    /// `NAME_q`, the integers of the value `NAME`.
+    /// Adds `NAME_q`, the integers of the value `NAME`.
     fn quantise(self, name: &str) -> Self;
 
-    /// `NAME_r`, the real numbers of the integers `NAME_q`.
+    /// Adds `NAME_r`, the real numbers of the integers `NAME_q`.
     fn dequantise(self, name: &str) -> Self;
 }
 
-/// A name with a suffix.
+/// Returns a name with suffixes.
 fn named<const N: usize>(name: &str, suffixes: [&str; N]) -> [String; N] {
     suffixes.map(|suffix| format!("{name}{suffix}"))
 }
@@ -155,7 +155,7 @@ fn a_relu_that_the_integers_stood_for_comes_back() {
             assert!((meant - found).abs() <= 1.0, "{meant} is {found} with zero point {zero}");
         }
     }
-    // Half of the integers' range is below zero in ours.
+    // Our signed format uses half of its range for negative numbers.
     let (graph, quantisation, warnings) = lifted(&convolution(0.25, 0.5, (0.5, data_type::UINT8, 0)));
     assert_eq!(fractions(&graph, &quantisation)[2], 0);
     assert_eq!(warnings.len(), 1, "{warnings:?}");

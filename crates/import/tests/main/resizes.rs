@@ -70,7 +70,7 @@ fn coordinates_since_opset_11() {
 
 #[test]
 fn sizes_and_axes() {
-    // Opset 11 writes the absent operands as empty tensors.
+    // Opset 11 writes absent operands as empty tensors.
     let empty = vec![float_tensor("roi", &[0], &[]), float_tensor("none", &[0], &[])];
     let sizes = [empty, vec![int_tensor("n", &[4], &[1, 1, 1, 4])]].concat();
     let node11 = node("Resize", &["x", "roi", "none", "n"], &["y"]).string("nearest_mode", "floor");
@@ -148,7 +148,7 @@ fn scales_that_change_no_size_move_the_results() {
 /// Results halfway between two elements, for each rounding mode.
 #[test]
 fn every_rule_of_the_nearest_element() {
-    // Asymmetric at half the scale: places 0, 0.5, .. of four elements.
+    // Asymmetric at half the scale: positions 0, 0.5, .. of four elements.
     for (name, expected) in [
         ("round_prefer_floor", [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
         ("round_prefer_ceil", [0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0]),
@@ -172,7 +172,7 @@ fn every_rule_of_the_nearest_element() {
     }
 }
 
-/// Sizes that keep the aspect ratio: one scale for all axes that are named.
+/// Sizes that keep the aspect ratio: one scale for all listed axes.
 #[test]
 fn aspect_ratios_are_kept_within_or_around_the_sizes() {
     let shape = |policy: &str, sizes: [i64; 2], dims: &[i64]| {
@@ -246,7 +246,7 @@ fn resizes_that_make_no_sense_are_refused() {
         let reason = row(18, sizes, vec![int_tensor("n", &[wrong.len() as i64], wrong)]).reason();
         assert!(matches!(reason, Reason::OperandValue { operand: "sizes", .. }), "{wrong:?}: {reason}");
     }
-    // 2 * 1.25 is not a whole size: the standard and ONNX Runtime part ways.
+    // 2 * 1.25 is not an integer: the standard and ONNX Runtime differ.
     let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
     let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();
     assert!(matches!(reason, Reason::OperandValue { operand: "scales", .. }), "{reason}");

@@ -105,7 +105,7 @@ fn attributes_of_training_are_accepted_as_long_as_they_are_off() {
     assert_eq!(message, "attribute \"spatial\" is not one of the operator's at opset 9");
 }
 
-/// Bytes are pooled as they are: their maximum is one of them.
+/// Bytes are pooled directly: their maximum is one of them.
 #[test]
 fn maxima_of_bytes_are_bytes() {
     for (code, values, expected) in [

@@ -66,7 +66,7 @@ fn integers_and_real_numbers_stand_for_each_other() {
     assert_eq!(values(&by_row), [-2.0, 1.0, 2.0, 1.0, 1.5, -4.0]);
 }
 
-/// Two neighbours along the axis share a scale.
+/// Two neighbors along the axis share a scale.
 #[test]
 fn scales_may_be_by_block() {
     let int8 = data_type::INT8;
@@ -203,7 +203,7 @@ fn products_of_integers_have_scales_by_column_or_row() {
 #[test]
 fn functions_of_integers_have_the_defaults_of_their_floats() {
     const RUNTIME: &str = "com.microsoft";
-    // 0.01 times -1 is nothing in halves, 0.6 of it is.
+    // 0.01 times -1 is 0 in halves; 0.6 times -1 is not.
     let leaky = || node("QLinearLeakyRelu", &["a", "half", "four", "half", "four"], &["q"]);
     assert_eq!(halves(RUNTIME, leaky(), vec![]), [1.0, 0.0, 0.0, 2.0]);
     assert_eq!(halves(RUNTIME, leaky().float("alpha", 0.6), vec![]), [1.0, 0.0, -0.5, 2.0]);

@@ -1,4 +1,4 @@
-//! Operators that move elements, in the attribute and the operand forms of the opsets.
+//! Operators that move elements, in their attribute and operand forms.
 
 use npukit_import::onnx::Reason;
 use npukit_import::onnx::proto::NodeProto;
@@ -169,7 +169,7 @@ fn operands_take_the_place_of_attributes_at_their_opset() {
         model(since, shape, before, &[]).problems();
         model(since - 1, shape, after, constants).problems();
     }
-    // Of floats.
+    // Float operands.
     let bounds = || vec![float_tensor("a", &[], &[1.0]), float_tensor("b", &[], &[2.0])];
     let clipped = |opset, node, constants| unary(opset, &[4], node, constants).run(&[counting(&[4])]).1;
     assert_eq!(clipped(10, of("Clip").float("min", 1.0).float("max", 2.0), vec![]), [1.0, 1.0, 2.0, 2.0]);
@@ -187,7 +187,7 @@ fn operands_take_the_place_of_attributes_at_their_opset() {
     unary(8, &[1, 1, 1, 2], with("Upsample", &["a"]), scales()).problems();
 }
 
-/// The defaults and meanings that changed with an opset: on either side of the change.
+/// Defaults and meanings that changed with an opset, tested on both sides of the change.
 #[test]
 fn meanings_change_at_their_opset() {
     let of = |opset, op: &str| {
@@ -304,7 +304,7 @@ fn the_last_of_equal_parts_takes_what_is_left() {
     assert_eq!(message, "operand \"input\" is an axis of 5; legal: a multiple of 4");
 }
 
-/// Steps are an operand from opset 10 on.
+/// Steps are an operand since opset 10.
 #[test]
 fn slices_have_steps_since_opset_10() {
     let constants: [(&str, &[i64]); 4] = [("s", &[4]), ("e", &[0]), ("a", &[0]), ("t", &[-3])];

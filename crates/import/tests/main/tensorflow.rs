@@ -8,7 +8,7 @@ use npukit_numeric::Tensor;
 
 use crate::graph_def::{FLOAT, Graph, With, names, node, shape};
 
-/// Values of the graph's only output for one input of floats.
+/// Values of the graph's only output for one float input.
 fn run(graph: &Graph, input_shape: &[usize], values: &[f32]) -> Vec<f32> {
     let graph = graph.import().unwrap();
     let input = Tensor::from_f32(input_shape.to_vec(), values.to_vec()).unwrap();
@@ -64,7 +64,7 @@ fn values_are_called_as_their_nodes() {
     assert_eq!(results, ["product", "y", "z"]);
 }
 
-/// Inputs and constants keep their names, and a value that is an output already has one.
+/// Inputs and constants keep their names, and an output cannot be renamed again.
 #[test]
 fn outputs_under_another_name_are_copies() {
     let graph = small()
@@ -215,7 +215,7 @@ fn cycles_are_reported() {
         .node(node("Relu", "y", &["c"]));
     let problems = graph.problems();
     assert!(matches!(&problems[0].reason, Reason::Cycle { nodes } if nodes.len() == 4), "{problems:?}");
-    // Waiting for oneself is about order only.
+    // A control dependency on the node itself has no effect.
     assert!(small().node(node("Relu", "y", &["x", "^y"])).import().is_ok());
 }
 
@@ -239,7 +239,7 @@ fn constants_repeat_their_last_element() {
 
 #[test]
 fn repeated_elements_are_charged() {
-    // Ten bytes of file for a gigabyte of elements.
+    // Ten bytes in the file for a gigabyte of elements.
     let graph = small().floats("c", &[1 << 28], &[1.0]).node(node("Mul", "y", &["c", "two"]));
     assert!(matches!(graph.problems()[0].reason, Reason::TooLarge { .. }));
 }
@@ -274,7 +274,7 @@ fn blocks_around_a_convolution_are_its_dilation() {
     let ops: Vec<&Op> = imported.nodes.iter().map(|node| &node.op).collect();
     let [Op::Conv(conv)] = ops[..] else { panic!("{ops:?}") };
     assert_eq!((conv.dilations, conv.pads), ([2, 2], [2, 2, 2, 2]));
-    // More cropped than padded: the operators as they are, and the same values.
+    // If more is cropped than padded, the operators are kept, with the same values.
     let literal = blocks(&[3, 1, 0, 1]).import().unwrap();
     assert!(literal.nodes.len() > 3);
     let x: Vec<f32> = (0..98).map(|value| (value % 13) as f32).collect();
@@ -305,7 +305,7 @@ fn other_protobufs_are_refused() {
     assert!(refused(&[34, 0]).contains("no nodes"));
 }
 
-/// An order among nodes is nothing that one could compute with.
+/// A control dependency is not an operand.
 #[test]
 fn what_has_no_outcome_is_no_operand() {
     let graph = small().node(node("NoOp", "wait", &["^x"])).node(node("Relu", "y", &["wait"]));

@@ -57,7 +57,7 @@ fn network() -> Graph {
         .node(node("Identity", "Identity", &["y", "^whole"]))
 }
 
-/// Imports; an `Ok` must be a graph in order.
+/// Imports a file; an accepted one must give a valid graph.
 fn import(bytes: &[u8]) {
     if let Ok(graph) = read(bytes, "test", &Options::default()) {
         graph.graph.validate().unwrap();
@@ -149,7 +149,7 @@ proptest! {
         import(&bytes);
     }
 
-    /// Attributes and operands that decode well and mean nothing.
+    /// Attributes and operands that decode, but are meaningless.
     #[test]
     fn random_numbers_never_panic(
         (op, data, operands, lists, singles) in prop::sample::select(SHAPES),

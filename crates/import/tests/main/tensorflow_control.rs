@@ -1,4 +1,4 @@
-//! TensorFlow's conditions, loops and lists, as they are in frozen graphs.
+//! TensorFlow's conditions, loops and lists, in the form of frozen graphs.
 
 use npukit_import::tensorflow::proto::NodeDef;
 

@@ -6,7 +6,7 @@ use npukit_import::tensorflow::proto::NodeDef;
 use crate::graph_def::{Graph, With, node};
 use crate::model::{counting, floats};
 
-/// The order of the axes in the file.
+/// Order of the axes in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Order {
     Nhwc,
@@ -29,7 +29,7 @@ impl Order {
         }
     }
 
-    /// Padding of rows above and below, columns left and right, among that of all axes.
+    /// Padding of rows above and below, and columns left and right, in a list for all axes.
     fn pads(self, [above, below, left, right]: [i64; 4], others: i64) -> [i64; 8] {
         match self {
             Self::Nhwc => [others, 0, above, below, left, right, 0, 0],
@@ -69,7 +69,7 @@ impl Case {
 
 #[test]
 fn windows_slide_over_images_in_either_order_of_axes() {
-    // Rows and columns differ in everything, so that nothing is exchanged unseen.
+    // Rows and columns differ in everything, so that an exchange is detected.
     let case = |op, kernel, strides, padding, expected| Case {
         op,
         image: [3, 4],
@@ -82,7 +82,7 @@ fn windows_slide_over_images_in_either_order_of_axes() {
         case("Conv2D", [2, 3], [1, 1], "VALID", (&[2, 2], &[18.0, 24.0, 42.0, 48.0])),
         case("Conv2D", [2, 3], [2, 1], "VALID", (&[1, 2], &[18.0, 24.0])),
         case("Conv2D", [1, 3], [2, 2], "SAME", (&[2, 2], &[3.0, 5.0, 27.0, 21.0])),
-        // One row of padding is below, two columns are left and right.
+        // One row of padding below, two columns left and right.
         case(
             "Conv2D",
             [2, 3],
@@ -175,7 +175,7 @@ fn windows_that_make_no_sense_are_refused_with_what_is_legal() {
     assert_eq!(weights.reason().to_string(), format!("operand \"filter\" is [1, 1]; legal: {legal}"));
 }
 
-/// MaxPoolV2 has its window as operands.
+/// The window of MaxPoolV2 is given by operands.
 #[test]
 fn the_window_of_a_pool_may_be_operands() {
     let pool = node("MaxPoolV2", "y", &["x", "k", "s"]).string("padding", "VALID");
@@ -188,7 +188,7 @@ fn the_window_of_a_pool_may_be_operands() {
 /// The gradient of a convolution: each element spreads the kernel over the result.
 #[test]
 fn transposed_convolutions_have_the_size_they_state() {
-    // Kernels of 2 rows and 3 columns at steps of 2: 1, 2, .. where the element is 1.
+    // Kernels of 2 rows and 3 columns at stride 2: 1, 2, .. where the element is 1.
     let run = |order: Order, size: [i64; 2], padding: &str, image: [i64; 2]| {
         let conv = node("Conv2DBackpropInput", "y", &["size", "w", "x"]).ints("strides", &order.all(2, 2, 1));
         let sizes = order.all(size[0], size[1], 1).map(|size| size as i32);
@@ -210,7 +210,7 @@ fn transposed_convolutions_have_the_size_they_state() {
         // A column that no kernel reaches.
         let wider = [1.0, 2.0, 13.0, 20.0, 30.0, 0.0, 4.0, 5.0, 46.0, 50.0, 60.0, 0.0];
         assert_eq!(run(order, [2, 6], "VALID", [1, 2]), (shaped(2, 6), wider.to_vec()), "{order:?}");
-        // One column of padding is cut off after, and for 3 columns one in front as well.
+        // One column of padding is cropped at the end, and for 3 columns also one at the beginning.
         let same = [1.0, 2.0, 13.0, 20.0, 4.0, 5.0, 46.0, 50.0];
         assert_eq!(run(order, [2, 4], "SAME", [1, 2]), (shaped(2, 4), same.to_vec()), "{order:?}");
         let odd = [2.0, 13.0, 20.0, 5.0, 46.0, 50.0];

@@ -9,7 +9,7 @@ use npukit_numeric::{ElementType, TensorData};
 use crate::graph_def::{Graph, With, node, shape};
 use crate::model::{counting, floats};
 
-/// Shape and elements of a node's result for one input of floats; it may use the constants.
+/// Shape and elements of a node's result for one float input; the node may use the constants.
 fn run(constants: Graph, node: NodeDef, sizes: &[usize], values: &[f32]) -> (Vec<usize>, Vec<f32>) {
     let dims: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
     constants.input("x", &dims).node(node).outputs(&["y"]).run(&[floats(sizes, values)])
@@ -107,7 +107,7 @@ fn batches_are_normalised() {
     assert_eq!(graph.outputs(&["y"]).reason(), Reason::OperandMissing { operand: "mean" });
 }
 
-/// `x / (bias + alpha * sum(x^2 over the neighbours))^beta`.
+/// `x / (bias + alpha * sum(x^2 over the neighbors))^beta`.
 #[test]
 fn responses_are_normalised_by_their_neighbours() {
     let lrn = |node: NodeDef| run(Graph::default(), node, &[1, 1, 1, 3], &[1.0, 2.0, 3.0]).1;
@@ -155,7 +155,8 @@ fn values_are_bound_chosen_and_converted() {
     assert_eq!(missing, Reason::AttributeMissing { name: "DstT" });
 }
 
-/// Zeros and ones have the type and shape of their operand; filled tensors have the type of their value.
+/// Zeros and ones have the type and shape of their operand; filled tensors have the type of their
+/// value.
 #[test]
 fn tensors_are_filled() {
     for (dtype, element, ones) in [
@@ -230,7 +231,7 @@ fn images_are_resized() {
     assert_eq!(resize("ResizeBilinear", corners, 5), [0.0, 2.0, 4.0, 6.0, 8.0]);
     assert_eq!(resize("ResizeNearestNeighbor", &[], 3), [0.0, 0.0, 8.0]);
     assert_eq!(resize("ResizeNearestNeighbor", centres, 4), [0.0, 0.0, 8.0, 8.0]);
-    // Halfway between both is rounded up.
+    // A position halfway between both is rounded up.
     assert_eq!(resize("ResizeNearestNeighbor", corners, 3), [0.0, 8.0, 8.0]);
     assert_eq!(resize("ResizeNearestNeighbor", centres, 1), [8.0]);
     for op in ["ResizeBilinear", "ResizeNearestNeighbor"] {
@@ -335,7 +336,7 @@ fn depth_and_space_are_exchanged_in_blocks() {
     }
 }
 
-/// Blocks become batches: the documentation's own example, and one with padding and crops.
+/// Blocks become batches: the documentation's example, and one with padding and crops.
 #[test]
 fn blocks_are_batches() {
     let cut = |op: &str, pads: [i32; 4], sizes: &[usize]| {

@@ -7,7 +7,7 @@ use npukit_import::tensorflow::proto::{Attr, ListValue, NodeDef};
 use crate::graph_def::{Graph, With, node};
 use crate::model::floats;
 
-/// The elements of a node's result for one input of floats; it may use the constants.
+/// Elements of a node's result for one float input; the node may use the constants.
 fn run(constants: Graph, node: NodeDef, sizes: &[usize], values: &[f32]) -> Vec<f32> {
     let dims: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
     constants.input("x", &dims).node(node).outputs(&["y"]).run(&[floats(sizes, values)]).1

@@ -8,7 +8,7 @@ use npukit_import::{ImportError, Reason};
 use crate::graph_def::{Graph, With, node};
 use crate::model::counting;
 
-/// `x`, 0 to 5 in two rows, and constants of integers.
+/// A graph with `x`, 0 to 5 in two rows, and integer constants.
 fn rows(constants: &[(&str, &[i32])]) -> Graph {
     constants.iter().fold(Graph::default().input("x", &[2, 3]), |graph, (name, values)| match values {
         [value] if name.starts_with("scalar") => graph.integers(name, &[], &[*value]),
@@ -102,7 +102,7 @@ fn strided_slices_that_name_no_part_are_refused() {
             index(&[1], &[2], &[0], [0, 0, 0, 0, 1]),
             "operand \"begin\" is 1; legal: an element of axis 0, -2 to 1",
         ),
-        (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number but 0"),
+        (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number except 0"),
         (
             index(&[0, 0], &[1], &[1, 1], [0; 5]),
             "attribute \"begin, end, strides\" is [2, 1, 2]; legal: one of each per index",
@@ -231,7 +231,7 @@ fn gathers_take_parts_by_their_places() {
     assert_eq!(reason.to_string(), "attribute \"batch_dims\" is 1; legal: 0");
 }
 
-/// A value of this shape under an operator with constants of integers.
+/// Applies an operator with integer constants to a value of this shape.
 fn moved(shape: &[i64], node: NodeDef, constants: &[(&str, &[i32])]) -> Graph {
     let graph = Graph::default().input("x", shape);
     let graph = constants.iter().fold(graph, |graph, (name, values)| {
@@ -264,7 +264,7 @@ fn axes_come_go_and_change_places() {
     assert!(matches!(moved(&[2, 3], transpose, &[("perm", &[1, 1])]).reason(), Reason::Shape(_)));
     let reshape = |sizes: &[i32]| moved(&[2, 3], node("Reshape", "y", &["x", "shape"]), &[("shape", sizes)]);
     assert_eq!(run(&reshape(&[3, -1])).0, [3, 2]);
-    // Unlike ONNX's, a 0 is not a size of the operand.
+    // Unlike in ONNX, a 0 does not copy the operand's size.
     for wrong in [&[0, 6][..], &[0, -1], &[4, -1], &[-1, -1]] {
         reshape(wrong).reason();
     }

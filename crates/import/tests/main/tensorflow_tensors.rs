@@ -12,7 +12,7 @@ fn constant(tensor: TensorProto) -> Graph {
     Graph::default().constant("c", TensorProto { tensor_shape, ..tensor }).outputs(&["c"])
 }
 
-/// Two of three elements; the last of them is repeated.
+/// Two of three elements are stored; the last one is repeated.
 #[test]
 fn each_element_type_has_its_list() {
     use ElementType::*;

@@ -162,7 +162,7 @@ fn parts_of_files_beside_the_model() {
         let error = beside(entries).0.unwrap_err();
         assert!(error.contains(text), "{error}");
     };
-    // Without a length it is that of the shape, as ONNX Runtime has it.
+    // The default length is that of the shape, as in ONNX Runtime.
     assert_eq!(beside(&[("location", "data/w.bin")]).0, Ok(vec![0.0, 1.0]));
     assert_eq!(beside(&[("location", "data\\w.bin"), ("offset", "4")]).0, Ok(vec![1.0, 2.0]));
     refused(&[("location", "data/w.bin"), ("offset", "12")], "need 8 bytes; 4 are present");
@@ -203,7 +203,7 @@ fn a_file_does_not_unfold() {
     }
     let (values, asked) = read_beside(&model);
     assert!(asked.iter().all(|(_, range)| *range == (0..8)), "only the tensors' own bytes");
-    // 64 bytes may be used; the ninth tensor asks for more.
+    // 64 bytes may be used; the ninth tensor exceeds that.
     let Err(ImportError::Problems { problems }) = values else { panic!("refused") };
     assert_eq!((problems.len(), problems[0].node.as_str()), (1, "w8"));
 }

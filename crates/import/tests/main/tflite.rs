@@ -8,7 +8,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 const FLOATS: &[u8] = include_bytes!("../tflite/conv_f32.tflite");
 const BYTES: &[u8] = include_bytes!("../tflite/conv_i8.tflite");
 
-/// Numbers from -50 to 50 in no order.
+/// Numbers from -50 to 50 in an irregular order.
 fn input() -> Vec<i32> {
     (0..72).map(|i| i * 37 % 101 - 50).collect()
 }

@@ -151,7 +151,7 @@ fn range(operands: [TensorProto; 3]) -> Model {
     model
 }
 
-/// The first three are the standard's own examples.
+/// The first three are examples of the standard.
 #[test]
 fn ranges_of_every_type() {
     for ([start, limit, delta], expected) in [
@@ -205,7 +205,7 @@ fn ranges_that_have_no_end_or_no_room_are_refused() {
     assert_eq!(two.reason().to_string(), "operand \"start\" is I64 [2]; legal: one number");
 }
 
-/// Of every storage: floats, both widths of integers, and truth values.
+/// Tested for every storage type: floats, both widths of integers, and truth values.
 #[test]
 fn one_element_is_repeated_whatever_its_type() {
     for (code, values) in [

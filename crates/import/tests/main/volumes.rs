@@ -26,7 +26,7 @@ fn pooled(
         for a in (0..kernel[0]).filter_map(|tap| place(0, z, tap)) {
             for b in (0..kernel[1]).filter_map(|tap| place(1, y, tap)) {
                 for c in (0..kernel[2]).filter_map(|tap| place(2, x, tap)) {
-                    // Neither rising nor falling, so that every window has its own maximum.
+                    // An irregular sequence, so that every window has a different maximum.
                     window.push(((a * 7 + b * 5 + c * 3) % 11) as f32);
                 }
             }

@@ -153,7 +153,8 @@ const WAYS: &[&str] = &[
     "init", "last", "final", "updated", "n", "0", "y", "values",
 ];
 
-/// Returns the words of a name that are not in [`WAYS`]: `h` for `hn` and `h0`, `state` for `stateN`.
+/// Returns the words of a name that are not in [`WAYS`]: `h` for `hn` and `h0`, `state` for
+/// `stateN`.
 fn stem(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = None;

@@ -82,7 +82,8 @@ pub fn parameters_of(spec: &str, context: Context<'_>) -> Result<Vec<Parameter>,
     Ok(leaves.into_iter().map(|(name, value)| Parameter { name, value: value.clone() }).collect())
 }
 
-/// Block diagram of the instance `spec` as SVG: its units, memories and data paths, with their sizes.
+/// Block diagram of the instance `spec` as SVG: its units, memories and data paths, with their
+/// sizes.
 ///
 /// # Errors
 ///

@@ -97,7 +97,8 @@ impl Route {
             let label = (x + 6.0, (start + end) / 2.0 + 4.0);
             return Self { line: format!("M{x} {start}V{end}"), label, anchor: "start" };
         }
-        // Paths of the same pair of rows turn at different heights, and leave a block at different places.
+        // Paths of the same pair of rows turn at different heights, and leave a block at different
+        // places.
         let crosses = |other: &&Path| {
             let (a, b) = (&blocks[other.from], &blocks[other.to]);
             a.row != b.row && a.column != b.column && a.row.min(b.row) == from.row.min(to.row)

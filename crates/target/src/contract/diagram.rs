@@ -41,7 +41,8 @@ pub struct Path {
     pub is_both_ways: bool,
 }
 
-/// Blocks of an instance and the data paths between them. Empty if an accelerator provides no drawing.
+/// Blocks of an instance and the data paths between them. Empty if an accelerator provides no
+/// drawing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagram {
     blocks: Vec<Block>,

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! cell (row=1, col=0)
-//! rep(slot=1, port=word_read, iter=32)   # any order; names or numbers; missing fields have defaults
-//! halt()
+//! rep(slot=1, port=word_read, iter=32)   # any order; names or numbers; missing fields have
+//! defaults halt()
 //! ```
 
 mod format;

@@ -5,7 +5,8 @@ use npukit_target::diagram::{BlockKind, Diagram};
 use crate::config::component::Component;
 use crate::config::fabric::{Cell, Fabric};
 
-/// Cells of a fabric with their resources, buffers, and links between neighbors. Diagonal links are not drawn.
+/// Cells of a fabric with their resources, buffers, and links between neighbors. Diagonal links are
+/// not drawn.
 pub fn diagram(fabric: &Fabric) -> Diagram {
     let mut diagram = Diagram::default();
     let below = fabric.rows + 1;

@@ -4,7 +4,8 @@ use npukit_target::diagram::{BlockKind, Diagram};
 
 use crate::config::Config;
 
-/// Buffers, units and paths of an instance, with its element types. Source: draft, sections 1.1 and 2.1.
+/// Buffers, units and paths of an instance, with its element types. Source: draft, sections 1.1 and
+/// 2.1.
 pub fn diagram(config: &Config) -> Diagram {
     let mut diagram = Diagram::default();
     let types = &config.types;

@@ -4,7 +4,8 @@ use npukit_target::diagram::{BlockKind, Diagram};
 
 use crate::config::{CONSTANT_ENTRIES, Config, Timing, WORD_BYTES};
 
-/// Units, memories and paths of an instance, with its sizes. Source: specification, sections 3.1 and 3.4.
+/// Units, memories and paths of an instance, with its sizes. Source: specification, sections 3.1
+/// and 3.4.
 pub fn diagram(config: &Config) -> Diagram {
     let mut diagram = Diagram::default();
     let Timing { gemm, gemv, ddr_gb_per_s, weight_fifo_bytes, .. } = &config.timing;

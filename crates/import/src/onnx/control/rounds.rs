@@ -25,16 +25,16 @@ enum Goes {
 
 /// Outcome of unrolling a Loop.
 enum Unrolled {
-    /// The results of the Loop.
+    /// Results of the Loop.
     Results(Vec<ValueId>),
-    /// Something that a round needs failed, which is recorded.
+    /// A value that an iteration needs failed; the failure is recorded.
     Failed,
     /// There are too many iterations, or their number is unknown.
     Stays,
 }
 
 impl<'a> Importer<'a, '_> {
-    /// The results of a Loop.
+    /// Translates a Loop and returns its results.
     pub(super) fn repeat(
         &mut self,
         node: &'a NodeProto,

@@ -12,7 +12,7 @@ use crate::onnx::proto::NodeProto;
 use crate::onnx::scope::Branch;
 
 impl<'a> Importer<'a, '_> {
-    /// The results of a Scan.
+    /// Translates a Scan and returns its results.
     pub(super) fn scan(
         &mut self,
         node: &'a NodeProto,
@@ -85,7 +85,7 @@ impl<'a> Importer<'a, '_> {
         Ok(Some(carried))
     }
 
-    /// The part at `place` of an axis of `length`, without that axis.
+    /// Returns the slice at `place` of an axis of `length`, without that axis.
     fn cut(
         &mut self,
         node: &NodeProto,

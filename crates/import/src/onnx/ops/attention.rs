@@ -86,7 +86,7 @@ fn by_head(
     }
 }
 
-/// The sizes of an attention, and the numbers it is computed in.
+/// Sizes of an attention, and the element type of its computation.
 pub(super) struct Attention {
     pub(super) batch: usize,
     pub(super) heads: usize,
@@ -121,7 +121,7 @@ impl Attention {
         }
     }
 
-    /// Queries that meet the same keys.
+    /// Number of query rows that use the same keys.
     fn rows(&self) -> usize {
         self.heads / self.kv_heads * self.queries
     }

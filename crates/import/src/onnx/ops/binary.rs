@@ -1,4 +1,4 @@
-//! Add, Sub, Mul, Div and Mod, with NumPy broadcasting (opset 7 on).
+//! Add, Sub, Mul, Div and Mod, with NumPy broadcasting (since opset 7).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};

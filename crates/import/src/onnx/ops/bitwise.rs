@@ -15,7 +15,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         "BitwiseOr" => BitwiseKind::Or,
         "BitwiseXor" => BitwiseKind::Xor,
         "BitwiseNot" => {
-            // Cut to the bits of its type, -1 has all of them.
+            // -1 has all bits set, truncated to the width of its type.
             let ones = context.scalar(left, -1.0)?;
             return Ok(vec![context.emit(Bitwise { kind: BitwiseKind::Xor }, vec![left, ones])?]);
         }

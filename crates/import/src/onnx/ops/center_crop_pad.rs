@@ -1,4 +1,4 @@
-//! CenterCropPad: axes cropped or padded with zeros at both ends alike.
+//! CenterCropPad: crops axes or pads them with zeros, equally at both ends.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode};
@@ -8,7 +8,8 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor;
 
-/// Translates one node. Of an odd number of elements the larger half is at the end.
+/// Adds the operators of one node to the graph and returns its results. The larger half of an odd
+/// number of elements is at the end.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input_data")?;
     let sizes =
@@ -25,7 +26,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
     let mut pads = vec![[0; 2]; from.len()];
     for (&axis, &to) in axes.iter().zip(&sizes) {
-        // Divided towards zero, as the halves of a crop are as well.
+        // Rounded toward zero, like the halves of a crop.
         let total = to as isize - from[axis] as isize;
         pads[axis] = [total / 2, total - total / 2];
     }

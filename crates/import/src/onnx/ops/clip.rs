@@ -23,13 +23,13 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(op, vec![x])?])
 }
 
-/// A bound that is absent or a constant without loss in `f32`.
+/// Returns a bound that is absent, or a constant that `f32` represents exactly.
 fn known(context: &Context<'_>, bound: Option<ValueId>) -> Option<Option<f32>> {
     let Some(bound) = bound else { return Some(None) };
     let bound = context.constant(bound, "min, max").ok()?;
     let bound = match *bound.data() {
         TensorData::F32(ref values) if values.len() == 1 => values[0],
-        // The operator casts back to integers, saturating.
+        // The operator casts back to integers with saturation.
         TensorData::I64(ref values) if values.len() == 1 && values[0] as f32 as i64 == values[0] => {
             values[0] as f32
         }
@@ -41,7 +41,7 @@ fn known(context: &Context<'_>, bound: Option<ValueId>) -> Option<Option<f32>> {
     Some(Some(bound))
 }
 
-/// `min(max(x, lower), upper)`, of bounds that the model computes or that are too wide for `f32`.
+/// Computes `min(max(x, lower), upper)` for bounds that are not constant, or too wide for `f32`.
 fn computed(
     context: &mut Context<'_>,
     x: ValueId,

@@ -63,7 +63,7 @@ fn spread(count: usize, distance: usize, positions: &[usize]) -> Vec<usize> {
     (0..count).flat_map(|index| positions.iter().map(move |position| position + index * distance)).collect()
 }
 
-/// A constant operand of sizes.
+/// Returns a constant operand of sizes.
 fn sizes(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<Vec<usize>, Reason> {
     tensor::shape(&context.integers(index, operand)?.ok_or(Reason::OperandMissing { operand })?)
 }

@@ -1,4 +1,4 @@
-//! Equal, Greater, Less and their relatives, with NumPy broadcasting.
+//! Equal, Greater, Less and the other comparisons, with NumPy broadcasting.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Compare, CompareKind};

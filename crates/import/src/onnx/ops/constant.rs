@@ -1,4 +1,4 @@
-//! Constant: all its dense numeric forms.
+//! Constant: all dense numeric forms.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;

@@ -99,10 +99,10 @@ fn extended(
     Ok((keys, context.helper("present_value", Concat { axis: 2 }, vec![past_value, value])?))
 }
 
-/// How many tokens came before.
+/// Number of earlier tokens.
 fn before(context: &Context<'_>, past: Option<(ValueId, ValueId)>) -> usize {
-    // Default: without a past, the number of earlier tokens is 0; a past without that axis is refused
-    // where it is joined.
+    // Default: without a past, the number of earlier tokens is 0; a past without that axis is
+    // refused where it is joined.
     past.and_then(|(key, _)| context.shape(key).get(2).copied()).unwrap_or(0)
 }
 
@@ -255,7 +255,7 @@ impl Attention {
     }
 }
 
-/// The product of rows with weights, and a bias.
+/// Returns the product of rows and weights, plus a bias.
 fn projected(
     context: &mut Context<'_>,
     x: ValueId,

@@ -75,7 +75,7 @@ fn turned(
     if perm.is_sorted() { Ok(x) } else { context.helper("turned", Transpose { perm }, vec![x]) }
 }
 
-/// The activation that the node names.
+/// Applies the activation that the node names.
 fn activated(context: &mut Context<'_>, x: ValueId, values: &[f32]) -> Result<Vec<ValueId>, Reason> {
     let Some(name) = context.attributes.string("activation")?.filter(|name| !name.is_empty()) else {
         return Ok(vec![x]);

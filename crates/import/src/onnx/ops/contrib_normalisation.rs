@@ -34,7 +34,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// The results: the statistics in the middle are of use in training only.
+/// Returns the results. The statistics in between are only used in training.
 fn shown(context: &mut Context<'_>, y: ValueId, sum: ValueId) -> Result<Vec<ValueId>, Reason> {
     for index in [1, 2] {
         if context.is_wanted(index) {
@@ -52,7 +52,7 @@ fn add(context: &mut Context<'_>, left: ValueId, right: ValueId) -> Result<Value
     context.helper("sum", Binary { kind: BinaryKind::Add }, vec![left, right])
 }
 
-/// The sum of the first two operands and a bias.
+/// Returns the sum of the first two operands and a bias.
 fn skipped(context: &mut Context<'_>, bias: Option<ValueId>) -> Result<ValueId, Reason> {
     let (x, skip) = (context.input(0, "input")?, context.input(1, "skip")?);
     let sum = add(context, x, skip)?;
@@ -73,7 +73,7 @@ fn normalised(
     context.emit(LayerNormalization { axis, epsilon }, operands)
 }
 
-/// EmbedLayerNormalization: words, their places and perhaps their segments.
+/// Translates EmbedLayerNormalization: embeddings of words, positions and optional segments.
 fn embedded(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let words = context.input(0, "input_ids")?;
     let &[batch, sequence] = context.shape(words) else {

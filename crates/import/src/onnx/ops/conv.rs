@@ -1,4 +1,4 @@
-//! Conv over one to three axes: constant weights become HWIO at once.
+//! Conv over one to three axes. Constant weights are permuted to HWIO during the import.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Conv, Pad, PadMode, Reshape};
@@ -16,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![conv(context, x, weights, bias)?])
 }
 
-/// The convolution that the node's attributes describe.
+/// Reads the convolution that the node's attributes describe.
 pub(super) fn conv(
     context: &mut Context<'_>,
     x: ValueId,
@@ -64,7 +64,7 @@ pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Res
     Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal })
 }
 
-/// Attribute `group`, by which the channels of `x` (axis 1) are divided.
+/// Reads attribute `group`, which must divide the channels of `x` (axis 1).
 pub(super) fn group(context: &mut Context<'_>, x: ValueId) -> Result<usize, Reason> {
     let group = context.attributes.int_or("group", 1)?;
     // Default: an operand without a channel axis has 0 channels, which no group divides.

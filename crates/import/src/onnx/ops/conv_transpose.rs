@@ -51,7 +51,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![image.restore(context, y)?])
 }
 
-/// One slice of the kernel: weights `[ci, co / group, kd, kh, kw]` without their axis 2.
+/// Returns one slice of the kernel: weights `[ci, co / group, kd, kh, kw]` without their axis 2.
 fn slice(context: &mut Context<'_>, weights: ValueId, index: usize) -> Result<ValueId, Reason> {
     let mut shape = context.shape(weights).to_vec();
     let range = SliceRange { axis: 2, start: index, length: 1, step: 1 };
@@ -67,7 +67,7 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
     let extra = signed(context, "output_padding", axes, 0)?.unwrap_or_else(|| vec![0; axes]);
     let stated = output_shape(context, axes)?;
     let rule = auto_pad(context)?;
-    // A shape that is stated has the last word in any case.
+    // A stated shape always takes precedence.
     let pads = stated_pads(context, axes, 0, if stated.is_none() { &rule } else { "NOTSET" })?;
     let pads = pads.unwrap_or_else(|| vec![0; 2 * axes]);
     let mut output_padding = Vec::with_capacity(axes);
@@ -101,7 +101,7 @@ fn full_size(size: usize, window: &WindowAxis) -> i64 {
     (last + (window.kernel - 1) * window.dilation + 1) as i64
 }
 
-/// Attribute `output_shape`: the image axes, which batch and channels may precede.
+/// Reads attribute `output_shape`: the image axes, optionally preceded by batch and channels.
 fn output_shape(context: &mut Context<'_>, axes: usize) -> Result<Option<Vec<i64>>, Reason> {
     let Some(stated) = context.attributes.ints("output_shape")? else { return Ok(None) };
     let image = stated.len().checked_sub(axes).filter(|before| matches!(before, 0 | 2));
@@ -115,7 +115,8 @@ fn output_shape(context: &mut Context<'_>, axes: usize) -> Result<Option<Vec<i64
     }
 }
 
-/// Weights `[ci, co / group, kh, kw]` or `[ci, co / group, kw]` as `[kh, kw, ci / group, co]`.
+/// Permutes weights `[ci, co / group, kh, kw]` or `[ci, co / group, kw]` to `[kh, kw, ci / group,
+/// co]`.
 fn hwio(context: &mut Context<'_>, weights: ValueId, group: usize) -> Result<ValueId, Reason> {
     let shape = context.shape(weights);
     if !shape[0].is_multiple_of(group) {

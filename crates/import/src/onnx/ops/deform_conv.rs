@@ -33,7 +33,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let places = context.floats_like(x, vec![taps, rows, columns, 2], places)?;
     let grid = context.reshape(offsets, vec![n * parts, taps, 2, rows, columns])?;
     let grid = context.helper("by_place", Transpose { perm: vec![0, 1, 3, 4, 2] }, vec![grid])?;
-    // Columns come first in a grid, rows in the offsets.
+    // A grid has columns first, offsets have rows first.
     let turned = SliceRange { axis: 4, start: 1, length: 2, step: -1 };
     let grid = context.helper("columns_first", Slice { ranges: vec![turned] }, vec![grid])?;
     let grid = context.binary(BinaryKind::Add, grid, places)?;

@@ -49,7 +49,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![image.restore(context, y)?])
 }
 
-/// Attribute `blocksize`, which divides both `sizes` (its square does for DepthToSpace).
+/// Reads attribute `blocksize`, which must divide both `sizes` (its square for DepthToSpace).
 fn block_size(context: &mut Context<'_>, sizes: [usize; 2], square: bool) -> Result<usize, Reason> {
     let stated =
         context.attributes.int("blocksize")?.ok_or(Reason::AttributeMissing { name: "blocksize" })?;

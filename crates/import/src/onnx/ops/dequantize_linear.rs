@@ -1,4 +1,5 @@
-//! DequantizeLinear: one scale, scales along an axis (opset 13 on) or in blocks (opset 21 on).
+//! DequantizeLinear: one scale, scales along an axis (since opset 13) or per block (since opset
+//! 21).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::DequantizeLinear;

@@ -20,7 +20,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let inverse = context.attributes.flag("inverse", false)?;
     let onesided = context.attributes.flag("onesided", false)?;
     let length = match integer(context, 1, "dft_length")? {
-        // Half of the points and the middle one are given.
+        // The operand holds half of the points and the middle one.
         None if inverse && onesided => 2 * own.saturating_sub(1),
         None => own,
         Some(length) => usize::try_from(length).ok().filter(|&length| length > 0).ok_or_else(|| {

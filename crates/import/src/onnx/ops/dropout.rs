@@ -1,4 +1,4 @@
-//! Dropout in inference: the operand itself, and a mask that keeps everything.
+//! Dropout in inference: the operand itself, and a mask that keeps all elements.
 
 use npukit_graph::ValueId;
 use npukit_numeric::{ElementType, TensorData};

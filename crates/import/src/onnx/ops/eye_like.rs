@@ -1,4 +1,4 @@
-//! EyeLike: ones on a diagonal, a constant as all shapes are known.
+//! EyeLike: ones on a diagonal. It is a constant, as all shapes are known.
 
 use npukit_graph::ValueId;
 use npukit_numeric::{Storage, TensorData};

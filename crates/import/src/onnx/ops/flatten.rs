@@ -13,7 +13,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let axis = context.attributes.int_or("axis", 1)?;
     let shape = context.shape(x);
     let rank = shape.len() as i64;
-    // The axis may be the rank itself: everything is before it.
+    // The axis may equal the rank: then all axes are before it.
     if !(-rank..=rank).contains(&axis) {
         return Err(unsupported("axis", axis, format!("{} to {rank}", -rank)));
     }

@@ -18,9 +18,9 @@ struct Table {
     /// Elements per byte.
     per_byte: usize,
     bits: usize,
-    /// The axis that has blocks.
+    /// Axis with blocks.
     axis: usize,
-    /// Elements of a block along it.
+    /// Elements per block along the axis.
     block: usize,
     /// Default zero point.
     zero: f32,
@@ -73,13 +73,13 @@ impl Table {
         Ok(Self { shape, per_byte, bits, axis, block, zero })
     }
 
-    /// Elements before the axis, along it and after it.
+    /// Number of elements before the axis, along it and after it.
     fn extents(&self) -> [usize; 3] {
         let product = |sizes: &[usize]| sizes.iter().product();
         [product(&self.shape[..self.axis]), self.shape[self.axis], product(&self.shape[self.axis + 1..])]
     }
 
-    /// The numbers of the table.
+    /// Dequantizes the table.
     fn values(&self, context: &mut Context<'_>, data: ValueId, scales: ValueId) -> Result<Vec<f32>, Reason> {
         let codes = self.codes(&*context.constant(data, "data")?)?;
         let scales = context.constant(scales, "scales")?;

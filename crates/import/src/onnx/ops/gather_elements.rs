@@ -1,4 +1,4 @@
-//! GatherElements; a Slice where the indices are known to name one.
+//! GatherElements; a Slice if the indices are constant and form a slice.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{GatherElements, Slice};

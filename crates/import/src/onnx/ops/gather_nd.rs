@@ -1,4 +1,4 @@
-//! GatherND; a Slice where the indices are known to name one.
+//! GatherND; a Slice if the indices are constant and form a slice.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{GatherNd, Slice};

@@ -1,4 +1,4 @@
-//! Gemm; the addend is optional from opset 11 on.
+//! Gemm: a matrix product; the addend is optional since opset 11.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gemm;

@@ -1,4 +1,4 @@
-//! GlobalAveragePool: an average over one window, the whole image.
+//! GlobalAveragePool: the average over the whole image.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::AveragePool;

@@ -1,4 +1,4 @@
-//! GlobalMaxPool: a maximum over one window, the whole image.
+//! GlobalMaxPool: the maximum over the whole image.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::MaxPool;

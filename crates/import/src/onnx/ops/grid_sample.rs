@@ -1,4 +1,4 @@
-//! GridSample: the channels become the last axis.
+//! GridSample: sampling at the positions of a grid. The channels become the last axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{GridPlaces, GridSample, Outside, SampleMode, Transpose};

@@ -1,4 +1,4 @@
-//! LayerNormalization, with the statistics that training asks for when they are used.
+//! LayerNormalization, with the statistics for training if they are used.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, LayerNormalization, Reduce, ReduceKind, Unary, UnaryKind};
@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![y, mean, deviation])
 }
 
-/// The mean over the axes, and 1 over the standard deviation.
+/// Returns the mean over the axes, and 1 over the standard deviation.
 fn statistics(
     context: &mut Context<'_>,
     x: ValueId,

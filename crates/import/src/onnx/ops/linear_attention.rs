@@ -9,7 +9,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Nodes that a token becomes, at most.
+/// Maximum number of nodes per token.
 const NODES_PER_TOKEN: usize = 24;
 
 /// Adds the operators of one node to the graph and returns its results.
@@ -63,11 +63,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.cast(seen, element)?, context.helper("state", Cast::new(of_state), vec![state])?])
 }
 
-/// The sizes of the operands.
+/// Sizes of the operands.
 struct Sizes {
     batch: usize,
     tokens: usize,
-    /// Heads of keys and values.
+    /// Number of heads of keys and values.
     heads: usize,
     /// Query heads per head of keys.
     group: usize,

@@ -27,7 +27,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![likelihood(context, logarithms, target, &of_target)?, logarithms])
 }
 
-/// The loss of logarithms of shares `[n, c, ..]` against the targets `[n, ..]`.
+/// Returns the loss of log-probabilities `[n, c, ..]` for the targets `[n, ..]`.
 fn likelihood(
     context: &mut Context<'_>,
     x: ValueId,
@@ -86,7 +86,7 @@ fn weight(
     Ok(Some(context.choose(ignored, zero, own)?))
 }
 
-/// Attribute `reduction`; a mean is weighted.
+/// Applies attribute `reduction`; a mean is weighted.
 fn reduced(context: &mut Context<'_>, loss: ValueId, weight: Option<ValueId>) -> Result<ValueId, Reason> {
     let reduction = context.attributes.string("reduction")?;
     let axes = |context: &Context<'_>, id: ValueId| (0..context.shape(id).len()).collect::<Vec<_>>();

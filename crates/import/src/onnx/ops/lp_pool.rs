@@ -35,7 +35,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }])
 }
 
-/// To the power of `exponent`; 1 changes nothing.
+/// Raises elements to the power of `exponent`; returns `x` for 1.
 fn power(context: &mut Context<'_>, x: ValueId, exponent: f32) -> Result<ValueId, Reason> {
     if exponent == 1.0 {
         return Ok(x);

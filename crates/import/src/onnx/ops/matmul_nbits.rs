@@ -75,7 +75,7 @@ impl Blocks {
         (self.size * self.bits).div_ceil(8)
     }
 
-    /// The weights as they are multiplied by, `[columns, rows]`.
+    /// Dequantizes the weights, `[columns, rows]`.
     fn weights(&self, context: &mut Context<'_>) -> Result<Vec<f32>, Reason> {
         let Self { columns, rows, bits, size, ref order } = *self;
         let count = self.count();

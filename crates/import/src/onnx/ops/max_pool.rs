@@ -1,4 +1,4 @@
-//! MaxPool over one to three axes; the positions of the maxima over one or two.
+//! MaxPool over one to three axes; the indices of the maxima over one or two.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Cast, MaxPool, MaxPoolIndices};

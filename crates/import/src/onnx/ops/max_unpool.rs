@@ -1,4 +1,4 @@
-//! MaxUnpool: elements put back to where a MaxPool found them, zeros elsewhere.
+//! MaxUnpool: puts elements back to their positions before a MaxPool; other elements are zero.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode, ScatterElements, ScatterKind};

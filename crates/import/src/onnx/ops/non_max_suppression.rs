@@ -16,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some(&[count]) => usize::try_from(count.max(0)).unwrap_or(usize::MAX), // Default: no limit.
         Some(other) => return Err(unsupported("max_output_boxes_per_class", other, "one integer")),
     };
-    // Default: the standard's, boxes that overlap at all.
+    // Default: the standard's, which removes all overlapping boxes.
     let overlap = context.number(3, "iou_threshold")?.unwrap_or(0.0);
     let least = context.number(4, "score_threshold")?;
     let from_centre = context.attributes.flag("center_point_box", false)?;
@@ -39,12 +39,12 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.indices(vec![selected.len() / 3, 3], selected)?])
 }
 
-/// Selects boxes with at least the score `least`, best first, that do not overlap a selected box by
+/// Selects boxes with a score above `least`, best first, that do not overlap a selected box by
 /// more than `overlap`.
 fn select(scores: &[f64], boxes: &[[f32; 4]], least: Option<f32>, overlap: f32, most: usize) -> Vec<usize> {
     let good = |&index: &usize| least.is_none_or(|least| scores[index] > f64::from(least));
     let mut order: Vec<usize> = (0..scores.len()).filter(good).collect();
-    // Stable: of equal scores the first box comes first.
+    // The sort is stable: of equal scores, the first box comes first.
     order.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
     let mut selected: Vec<usize> = Vec::new();
     for index in order {
@@ -68,7 +68,7 @@ fn corners(values: &[f64], from_centre: bool) -> [f32; 4] {
     }
 }
 
-/// The area two boxes share, of that which one or both cover.
+/// Ratio of the intersection of two boxes to their union.
 fn shared(left: [f32; 4], right: [f32; 4]) -> f32 {
     let area = |[top, start, bottom, end]: [f32; 4]| (bottom - top).max(0.0) * (end - start).max(0.0);
     let both =

@@ -56,7 +56,7 @@ fn is_at(context: &mut Context<'_>, indices: ValueId, axis: usize, depth: usize)
     context.helper("hot", Compare { kind: CompareKind::Equal }, vec![indices, positions])
 }
 
-/// Operand `depth`, one number of any type.
+/// Returns operand `depth`, one number of any type.
 fn depth(context: &mut Context<'_>) -> Result<usize, Reason> {
     let depth = context.reals(1, "depth")?.ok_or(Reason::OperandMissing { operand: "depth" })?;
     match depth.reals()[..] {

@@ -1,4 +1,4 @@
-//! Pow; the exponent may be of another type (opset 12 on).
+//! Pow; the exponent may have another type (since opset 12).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Pow;

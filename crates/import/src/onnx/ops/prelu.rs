@@ -1,4 +1,4 @@
-//! PRelu; the slope broadcasts to the operand (opset 7 on).
+//! PRelu; the slope is broadcast to the operand (since opset 7).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::PRelu;

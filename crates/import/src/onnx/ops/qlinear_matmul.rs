@@ -40,7 +40,7 @@ fn integer(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![context.helper("integer", Cast::new(ElementType::I32), vec![y])?])
 }
 
-/// Of ONNX Runtime: real results where no scale is given for them.
+/// Translates QGemm of ONNX Runtime. Without a scale, the results are real numbers.
 fn gemm(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let alpha = context.attributes.float_or("alpha", 1.0)?;
     let trans_a = context.attributes.flag("transA", false)?;
@@ -60,7 +60,7 @@ fn gemm(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     Ok(vec![if context.optional(7).is_some() { quantised(context, y, 7)? } else { y }])
 }
 
-/// Of ONNX Runtime: bytes times bytes, the result in real numbers.
+/// Translates MatMulIntegerToFloat of ONNX Runtime: products of bytes as real numbers.
 fn to_float(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
     let of_a = Scales::at(context, (2, "a_scale"), 4)?;
@@ -72,7 +72,8 @@ fn to_float(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     product(context, a, b, bias)
 }
 
-/// Of ONNX Runtime: real numbers, which become bytes by their extremes, times bytes.
+/// Translates DynamicQuantizeMatMul of ONNX Runtime: real numbers, quantized by their extremes,
+/// times bytes.
 fn dynamic(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
     let of_b = Scales::at(context, (2, "b_scale"), 3)?;

@@ -12,7 +12,7 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::quantised::number;
 
-/// Most bits: all integers of them are floats.
+/// Maximum bit width: floats represent all integers of this width.
 const MAX_BITS: f32 = 24.0;
 
 /// Adds the operators of one node to the graph and returns its results.

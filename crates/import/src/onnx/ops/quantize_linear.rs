@@ -1,4 +1,4 @@
-//! QuantizeLinear: one scale, scales along an axis (opset 13 on) or in blocks (opset 21 on).
+//! QuantizeLinear: one scale, scales along an axis (since opset 13) or per block (since opset 21).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::QuantizeLinear;
@@ -34,7 +34,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(op, [x, scale].into_iter().chain(zero_point).collect())?])
 }
 
-/// An element type given by its code, when present and not 0.
+/// Returns an element type given by its code, or `None` if it is absent or 0.
 pub(super) fn type_attribute(
     context: &mut Context<'_>,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Operators that draw random numbers: refused, as no two programs would draw the same.
+//! Operators that draw random numbers. They are refused, as their results are not reproducible.
 
 use npukit_graph::ValueId;
 

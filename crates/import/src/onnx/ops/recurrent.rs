@@ -20,7 +20,7 @@ use activation::Activation;
 use layer::Layer;
 use product::Product;
 
-/// Results that a step of the largest kind of layer adds to the graph.
+/// Number of results that a step of the largest kind of layer adds to the graph.
 const RESULTS_PER_STEP: usize = 24;
 
 /// Computes the states after a step, from the input's contribution and the states before it. `None`
@@ -33,19 +33,19 @@ struct Kind {
     gates: usize,
     /// Default activations.
     defaults: &'static [&'static str],
-    /// Values that one step hands to the next: the hidden state, and for an LSTM the cell.
+    /// Number of values passed from step to step: the hidden state, and the cell of an LSTM.
     states: usize,
     /// Function that computes one step.
     step: Step,
 }
 
-/// One direction of a layer.
+/// Weights and settings of one direction of a layer.
 struct Cell {
     batch: usize,
     hidden: usize,
-    /// The product with the weights of the hidden state.
+    /// Product with the weights of the hidden state.
     recurrent: Product,
-    /// The bias of the hidden state, `[hidden]`, where it must not be added to that of the input.
+    /// Bias of the hidden state, `[hidden]`, if it cannot be added to the input's bias.
     apart: Option<ValueId>,
     /// Weights of the cell state in the input, output and forget gates.
     peepholes: Option<[ValueId; 3]>,
@@ -54,7 +54,7 @@ struct Cell {
     clip: Option<f32>,
     /// Whether the forget gate of an LSTM is 1 minus the input gate.
     input_forget: bool,
-    /// The reset gate of a GRU comes after the product.
+    /// Whether the reset gate of a GRU is applied after the product.
     reset_after: bool,
     element: ElementType,
 }
@@ -128,7 +128,7 @@ impl Cell {
         self.unbounded(context, index, x)
     }
 
-    /// The activation `index` of a value that the layer's bound is not for.
+    /// Applies activation `index` to a value that is not clipped.
     fn unbounded(&self, context: &mut Context<'_>, index: usize, x: ValueId) -> Result<ValueId, Reason> {
         match self.activations.get(index) {
             Some(activation) => activation.of(context, x, self.element),
@@ -151,7 +151,7 @@ impl Cell {
     }
 }
 
-/// The part of a direction, without that axis.
+/// Returns the part of a direction, without the axis of directions.
 fn of_direction(context: &mut Context<'_>, x: ValueId, direction: usize) -> Result<ValueId, Reason> {
     let shape = context.shape(x).get(1..).unwrap_or_default().to_vec();
     let ranges = vec![SliceRange { axis: 0, start: direction, length: 1, step: 1 }];

@@ -38,7 +38,7 @@ fn kind(context: &Context<'_>) -> Result<ReduceKind, Reason> {
     })
 }
 
-/// The axes from 0, in ascending order.
+/// Converts axes to axes from 0, in ascending order.
 fn axes(stated: &[i64], rank: usize) -> Result<Vec<usize>, Reason> {
     let mut axes =
         stated.iter().map(|&axis| Context::axis("axes", axis, rank)).collect::<Result<Vec<_>, _>>()?;

@@ -63,7 +63,7 @@ pub(super) fn without_coordinates(
         (Coordinates::Asymmetric, NearestMode::Ceil)
     };
     let mode = mode(context, nearest)?;
-    // The element above is the nearest one where an axis shrinks.
+    // When shrinking, the upper element is the nearest one.
     let grows = scales.iter().any(|&scale| scale > 1.0);
     if grows && mode == ResizeMode::Nearest(NearestMode::Ceil) {
         let legal = "all at least 1 or all at most 1 with mode nearest".to_owned();
@@ -72,12 +72,12 @@ pub(super) fn without_coordinates(
     emit(context, x, &samplings, mode, |_| coordinates)
 }
 
-/// How one axis is resampled.
+/// Resampling of one axis.
 #[derive(Clone, Copy)]
 struct Sampling {
     from: usize,
     to: usize,
-    /// Result over operand, as the model states it.
+    /// Size of the result divided by that of the operand, as the model states it.
     scale: f32,
     /// First and last coordinate, for tf_crop_and_resize.
     roi: [f32; 2],
@@ -132,7 +132,7 @@ fn emit(
     Ok(vec![y])
 }
 
-/// The axes that scales, sizes and roi speak of.
+/// Returns the axes to which scales, sizes and roi refer.
 fn axes(context: &mut Context<'_>, x: ValueId) -> Result<Vec<usize>, Reason> {
     let rank = context.shape(x).len();
     let Some(stated) = context.attributes.ints("axes")? else { return Ok((0..rank).collect()) };
@@ -147,7 +147,7 @@ fn axes(context: &mut Context<'_>, x: ValueId) -> Result<Vec<usize>, Reason> {
     Ok(axes)
 }
 
-/// Sizes and scales of all axes, from whichever of the two operands is present.
+/// Returns sizes and scales of all axes, from the operand that is present.
 fn target(context: &mut Context<'_>, x: ValueId, axes: &[usize]) -> Result<Vec<Sampling>, Reason> {
     let policy = context.attributes.string("keep_aspect_ratio_policy")?;
     let scales = context.floats(2, "scales")?;
@@ -160,7 +160,7 @@ fn target(context: &mut Context<'_>, x: ValueId, axes: &[usize]) -> Result<Vec<S
     }
 }
 
-/// The sizes are `floor(size * scale)` in single precision, as ONNX Runtime computes them.
+/// Computes the sizes `floor(size * scale)` in single precision, as ONNX Runtime does.
 fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Sampling>, Reason> {
     let wrong = |legal: String| Reason::OperandValue {
         operand: "scales",
@@ -213,7 +213,7 @@ fn sized(
         let from = shape[axis];
         let (to, scale) = match common {
             None => (size as usize, scale),
-            // The cast saturates; the graph refuses absurd sizes.
+            // The cast saturates; the graph refuses sizes that are too large.
             Some(scale) => ((from as f32 * scale + 0.5).floor() as usize, scale),
         };
         samplings[axis] = Sampling { to, scale, ..samplings[axis] };
@@ -221,7 +221,7 @@ fn sized(
     Ok(samplings)
 }
 
-/// Operand `roi`: the first coordinates of all axes, then the last ones.
+/// Reads operand `roi`: the first coordinates of all axes, then the last ones.
 fn add_roi(context: &mut Context<'_>, axes: &[usize], samplings: &mut [Sampling]) -> Result<(), Reason> {
     let roi = context.floats(1, "roi")?.ok_or(Reason::OperandMissing { operand: "roi" })?;
     if roi.len() != 2 * axes.len() || !roi.iter().all(|end| end.is_finite()) {
@@ -235,8 +235,8 @@ fn add_roi(context: &mut Context<'_>, axes: &[usize], samplings: &mut [Sampling]
     Ok(())
 }
 
-/// With aligned corners the standard divides by the size of the result before it is rounded
-/// down, ONNX Runtime by the size after: where they differ we do not choose.
+/// Refuses fractional sizes with aligned corners. The standard divides by the size of the result
+/// before rounding down, ONNX Runtime by the size after; where they differ, neither is chosen.
 fn require_whole_sizes(samplings: &[Sampling]) -> Result<(), Reason> {
     let whole =
         |sampling: &&Sampling| (sampling.from as f32 * sampling.scale - sampling.to as f32).abs() < 1e-3;
@@ -246,7 +246,8 @@ fn require_whole_sizes(samplings: &[Sampling]) -> Result<(), Reason> {
     Err(Reason::OperandValue { operand: "scales", found, legal })
 }
 
-/// The coordinates, a crop still without its part, and attribute `extrapolation_value`.
+/// Reads the coordinate mode, still without the region of a crop, and attribute
+/// `extrapolation_value`.
 fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, f32), Reason> {
     const NAME: &str = "coordinate_transformation_mode";
     let extrapolation = context.attributes.float_or("extrapolation_value", 0.0)?;

@@ -1,4 +1,4 @@
-//! RotaryEmbedding; positions pick their angles from the tables first.
+//! RotaryEmbedding; positions first select their angles from the tables.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Gather, RotaryEmbedding};
@@ -27,7 +27,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(RotaryEmbedding { heads, size, interleaved }, vec![x, cos, sin])?])
 }
 
-/// A number that is 0 when not given.
+/// Reads a number, which defaults to 0.
 fn count(context: &mut Context<'_>, name: &'static str) -> Result<usize, Reason> {
     let stated = context.attributes.int_or(name, 0)?;
     usize::try_from(stated).map_err(|_| unsupported(name, stated, "0 or more"))

@@ -39,7 +39,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }])
 }
 
-/// The result where the indices, along an axis or in tuples, are known to name a dense box.
+/// Returns the result if the indices, along an axis or in tuples, are constant and form a dense
+/// box.
 fn replaced(
     context: &mut Context<'_>,
     [data, indices, updates]: [ValueId; 3],

@@ -1,4 +1,4 @@
-//! Shape, a constant as all shapes are known; a part of it from opset 15 on.
+//! Shape: a constant, as all shapes are known; since opset 15, a part of it.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
@@ -13,7 +13,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let sizes: Vec<i64> = context.shape(x).iter().map(|&size| size as i64).collect();
     let start = bound(context.attributes.int_or("start", 0)?, sizes.len());
     let end = bound(context.attributes.int_or("end", i64::MAX)?, sizes.len());
-    // Default: an end before the start leaves nothing.
+    // Default: an end before the start gives an empty part.
     let part = sizes.get(start..end).unwrap_or_default().to_vec();
     let part = tensor(vec![part.len()], TensorData::I64(part))?;
     Ok(vec![context.make_constant(part)])

@@ -7,7 +7,8 @@ use npukit_numeric::ElementType;
 use super::super::context::Context;
 use super::super::error::Reason;
 
-/// Translates one node. Integers are compared and moved as floats.
+/// Adds the operators of one node to the graph and returns its results. Integers are computed as
+/// floats.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let element = context.element(x);

@@ -1,4 +1,4 @@
-//! Size, a constant as all shapes are known.
+//! Size: a constant, as all shapes are known.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;

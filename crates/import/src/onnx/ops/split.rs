@@ -25,7 +25,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.emit_all(Split { axis, sizes }, vec![x])
 }
 
-/// Sizes given by the model, which must be `parts` and add up to `size`.
+/// Checks stated sizes, whose number must be `parts` and whose sum must be `size`.
 fn given(stated: &[i64], size: usize, parts: usize) -> Result<Vec<usize>, Reason> {
     let wrong =
         || unsupported("split", &stated[..stated.len().min(8)], format!("{parts} sizes with the sum {size}"));
@@ -37,7 +37,7 @@ fn given(stated: &[i64], size: usize, parts: usize) -> Result<Vec<usize>, Reason
     if sizes.iter().sum::<usize>() == size { Ok(sizes) } else { Err(wrong()) }
 }
 
-/// Equal parts; from opset 18 on the last may be smaller.
+/// Returns equal parts; since opset 18, the last one may be smaller.
 fn equal(context: &mut Context<'_>, size: usize, parts: usize) -> Result<Vec<usize>, Reason> {
     if let Some(count) = context.attributes.int("num_outputs")?
         && usize::try_from(count) != Ok(parts)

@@ -1,4 +1,4 @@
-//! Tile, and Expand: the repetition of axes of size 1.
+//! Tile, and Expand: repetition along axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Reshape, Tile};
@@ -28,7 +28,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// `x` broadcast with `to`, NumPy's rule in both directions: sizes of `to` may be 1.
+/// Broadcasts `x` with `to` by NumPy's rule, in both directions: sizes of `to` may be 1.
 fn expand(context: &mut Context<'_>, x: ValueId, from: &[usize], to: &[usize]) -> Result<ValueId, Reason> {
     let missing = to.len().saturating_sub(from.len());
     let shape = [&vec![1; missing], from].concat();

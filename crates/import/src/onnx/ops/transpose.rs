@@ -1,4 +1,4 @@
-//! Transpose; reverses the axes when no permutation is given.
+//! Transpose; without a permutation, the order of the axes is reversed.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Transpose;

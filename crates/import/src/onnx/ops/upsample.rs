@@ -1,4 +1,4 @@
-//! Upsample (up to opset 9): Resize with scales, an attribute before opset 9.
+//! Upsample (up to opset 9): Resize with scales, which are an attribute before opset 9.
 
 use npukit_graph::ValueId;
 

@@ -1,4 +1,4 @@
-//! Max, Min, Sum and Mean of any number of operands, with NumPy broadcasting (opset 8 on).
+//! Max, Min, Sum and Mean of any number of operands, with NumPy broadcasting (since opset 8).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};
@@ -8,7 +8,8 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::elements::typed;
 
-/// Translates one node: a chain of operators of two operands, the first ones first.
+/// Adds the operators of one node to the graph and returns its results: a chain of operators of two
+/// operands, first ones first.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let operator = context.op_type();
     let kind = match operator {

@@ -27,7 +27,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.make_constant(values)])
 }
 
-/// The sum of the cosines of multiples of an angle, times their factors.
+/// Sums the cosines of multiples of an angle, multiplied by their factors.
 fn window(context: &mut Context<'_>, factors: &[f64]) -> Result<(Vec<usize>, Vec<f64>), Reason> {
     let size = size(context, 0, "size")?;
     let steps = if context.attributes.flag("periodic", true)? { size } else { size.saturating_sub(1) };

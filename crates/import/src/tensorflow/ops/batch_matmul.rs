@@ -20,7 +20,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(MatMul, vec![x, y])?])
 }
 
-/// The value with its last two axes exchanged.
+/// Returns the value with its last two axes exchanged.
 fn transposed(context: &mut Context<'_>, x: ValueId, operand: &'static str) -> Result<ValueId, Reason> {
     let shape = context.shape(x);
     let rank = shape.len();

@@ -1,5 +1,5 @@
-//! BatchToSpaceND and BatchToSpace: batches put together as blocks of an image, which is cropped.
-//! Around a convolution of blocks they are its dilation.
+//! BatchToSpaceND and BatchToSpace: join batches as blocks of an image, which is cropped. Around a
+//! convolution, blocks implement its dilation.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Conv, Reshape, Slice, SliceRange, Transpose};
@@ -14,7 +14,7 @@ use crate::shape::MAX_ELEMENTS;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let Cut { block, ends } = cut(context, x, "crops")?;
-    // An axis that was put in for the convolution has to be gone.
+    // An axis that was inserted for the convolution must be removed.
     let rank = context.shape(x).len();
     let whole = |blocked: &&Blocked| blocked.block == block && context.shape(blocked.source).len() == rank;
     let blocked = context.blocks.get(x).filter(whole).cloned();
@@ -31,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 pub(super) struct Cut {
     /// Block sizes.
     pub(super) block: Vec<usize>,
-    /// Elements added or taken at both ends.
+    /// Elements added or removed at both ends.
     pub(super) ends: Vec<[usize; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! BiasAdd: a number per channel.
+//! BiasAdd: adds one number per channel.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};

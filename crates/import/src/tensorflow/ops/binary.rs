@@ -1,4 +1,4 @@
-//! Element-wise operators of two operands that the graph has as they are, with NumPy broadcasting.
+//! Elementwise operators of two operands that the graph also has, with NumPy broadcasting.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};

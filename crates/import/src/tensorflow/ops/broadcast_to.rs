@@ -1,4 +1,4 @@
-//! BroadcastTo: axes of size 1 repeated, by NumPy's rule.
+//! BroadcastTo: repeats axes of size 1, by NumPy's rule.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Tile;

@@ -1,4 +1,4 @@
-//! Bucketize: how many of some bounds, in order, are not above a number.
+//! Bucketize: the number of sorted bounds that are at most the operand.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{CompareKind, Reduce, ReduceKind};

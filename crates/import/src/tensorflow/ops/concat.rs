@@ -1,4 +1,4 @@
-//! ConcatV2, and Concat, where the axis comes first.
+//! ConcatV2, and Concat, whose first operand is the axis.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Concat;

@@ -1,4 +1,4 @@
-//! Conv2D; fewer input channels in the weights than in the image mean groups.
+//! Conv2D. If the weights have fewer input channels than the image, it has groups.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Conv;

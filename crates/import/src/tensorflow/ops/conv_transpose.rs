@@ -1,4 +1,4 @@
-//! Conv2DBackpropInput, the transposed convolution: the padding is that of the convolution from
+//! Conv2DBackpropInput, the transposed convolution. Its padding is defined by the convolution from
 //! the result's size to the operand's.
 
 use npukit_graph::ValueId;
@@ -31,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![layout.restore(context, y)?])
 }
 
-/// The transposed convolution from an image `from` to one of `size`.
+/// Returns the transposed convolution from an image `from` to one of `size`.
 fn transposed(window: &Window, size: [usize; 2], from: [usize; 2]) -> ConvTranspose {
     let (strides, dilations) = (window.strides, window.dilations);
     let mut op = ConvTranspose { strides, dilations, pads: window.pads, output_padding: [0; 2], group: 1 };

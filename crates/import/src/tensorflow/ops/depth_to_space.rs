@@ -14,7 +14,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let x = context.input(0, "input")?;
     let x = layout.to_nhwc(context, x, "input")?;
     let shape = context.shape(x).to_vec();
-    // 0, when absent, is refused below: the operation states no default.
+    // An absent size reads as 0, which is refused below: the operation has no default.
     let stated = context.attributes.int_or("block_size", 0)?;
     let largest = shape.iter().copied().max().expect("an image has four axes");
     let Some(block) = usize::try_from(stated).ok().filter(|&block| (1..=largest.max(1)).contains(&block))

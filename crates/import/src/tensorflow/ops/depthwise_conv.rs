@@ -1,4 +1,4 @@
-//! DepthwiseConv2dNative: weights `[kh, kw, channels, multiplier]`, a group per channel.
+//! DepthwiseConv2dNative: weights `[kh, kw, channels, multiplier]`, one group per channel.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Conv;
@@ -19,7 +19,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(Reason::OperandValue { operand: "filter", found: format!("{kernel:?}"), legal });
     }
     let window = window(context, layout, [kernel[0], kernel[1]], [image[1], image[2]])?;
-    // The results of a channel are neighbours in both forms.
+    // The results of a channel are adjacent in both forms.
     let flat = vec![kernel[0], kernel[1], 1, kernel[2] * kernel[3]];
     let weights = context.reshaped("weights", weights, flat)?;
     let (strides, dilations, pads) = (window.strides, window.dilations, window.pads);

@@ -1,5 +1,5 @@
-//! DivNoNan: the quotient, 0 where the divisor is 0; MulNoNan: the product, 0 where the second
-//! factor is.
+//! DivNoNan: the quotient, or 0 if the divisor is 0. MulNoNan: the product, or 0 if the second
+//! factor is 0.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Compare, CompareKind, Where};

@@ -12,7 +12,7 @@ use super::super::error::Reason;
 use crate::elements::typed;
 use crate::shape::tensor;
 
-/// The bounds that are kept, the distance of two numbers, and which is 0.
+/// Adjusted bounds, the distance of two levels, and the level of 0.
 struct Range {
     bounds: [f32; 2],
     scale: f32,
@@ -60,7 +60,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(dequantize, vec![integers, scale, zero])?])
 }
 
-/// The floats of a constant operand.
+/// Returns the floats of a constant operand.
 fn bound(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<Vec<f32>, Reason> {
     let id = context.input(index, operand)?;
     let constant = context.constant(id, operand)?;
@@ -69,7 +69,7 @@ fn bound(context: &mut Context<'_>, index: usize, operand: &'static str) -> Resu
 }
 
 impl Range {
-    /// As TensorFlow moves the bounds (`Nudge`), in single precision.
+    /// Moves the bounds as TensorFlow does (`Nudge`), in single precision.
     fn new([min, max]: [f32; 2], [least, largest]: [f32; 2]) -> Result<Self, Reason> {
         let scale = (max - min) / (largest - least);
         if !(scale > 0.0 && scale.is_finite() && min <= 0.0 && max >= 0.0) {

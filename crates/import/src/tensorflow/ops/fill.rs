@@ -1,4 +1,4 @@
-//! Fill, ZerosLike and OnesLike: one value repeated.
+//! Fill, ZerosLike and OnesLike: one repeated value.
 
 use npukit_graph::ValueId;
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
@@ -30,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.make_constant(filled)])
 }
 
-/// `value`, a 0 or 1, as an element of the type.
+/// Returns `value`, a 0 or 1, as an element of the type.
 fn number(element: ElementType, value: bool) -> Result<Tensor, Reason> {
     let data = match element.storage() {
         Storage::F32 => TensorData::F32(vec![f32::from(u8::from(value))]),

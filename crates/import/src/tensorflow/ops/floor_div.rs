@@ -13,7 +13,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         let quotient = context.binary("quotient", BinaryKind::Div, x, y)?;
         return Ok(vec![context.emit(Unary { kind: UnaryKind::Floor }, vec![quotient])?]);
     }
-    // Without its remainder, which has the divisor's sign, the dividend divides evenly.
+    // The remainder has the divisor's sign; without it, the division is exact.
     let remainder = context.binary("remainder", BinaryKind::Mod, x, y)?;
     let even = context.binary("even", BinaryKind::Sub, x, remainder)?;
     Ok(vec![context.emit(Binary { kind: BinaryKind::Div }, vec![even, y])?])

@@ -1,4 +1,4 @@
-//! IsFinite: neither NaN nor an infinity.
+//! IsFinite: whether elements are neither NaN nor infinite.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Logic, LogicKind, Unary, UnaryKind};

@@ -1,4 +1,4 @@
-//! LeakyRelu; the slope is 0.2 when not given.
+//! LeakyRelu; the slope defaults to 0.2.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::LeakyRelu;

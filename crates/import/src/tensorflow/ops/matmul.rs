@@ -1,4 +1,4 @@
-//! MatMul of two matrices, either of them transposed.
+//! MatMul of two matrices, with optional transpositions.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gemm;

@@ -1,4 +1,4 @@
-//! MaxPoolV2: sizes and steps of the windows are operands.
+//! MaxPoolV2: sizes and strides of the windows are operands.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::MaxPool;

@@ -1,4 +1,4 @@
-//! MaxPool and AvgPool; an average leaves padding out.
+//! MaxPool and AvgPool; an average ignores padding.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{AveragePool, MaxPool, Op};

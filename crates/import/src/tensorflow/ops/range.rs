@@ -1,4 +1,4 @@
-//! Range, a constant: its length must be known.
+//! Range: a constant, as its length must be known.
 
 use npukit_graph::ValueId;
 

@@ -31,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Reduce { kind, axes, keep_dims }, vec![x])?])
 }
 
-/// The mean over rows and columns, as GlobalAveragePool is in the graph.
+/// Returns the mean over rows and columns, as a GlobalAveragePool.
 fn image_mean(
     context: &mut Context<'_>,
     x: ValueId,

@@ -16,14 +16,14 @@ use super::super::image::require_rank_4;
 use super::resize::size;
 use crate::shape::tensor;
 
-/// Steps between two elements at which weights are taken.
+/// Number of weights per element distance.
 const STEPS: f32 = 1024.0;
 
-/// An axis of `from` elements that becomes one of `to`.
+/// An axis of `from` elements that is resampled to `to`.
 struct Axis {
     from: usize,
     to: usize,
-    /// Elements of the operand for one of the result.
+    /// Elements of the operand per element of the result.
     scale: f32,
     half_pixel: bool,
 }
@@ -59,7 +59,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Reshape { shape: vec![n, size[0], size[1], channels] }, vec![y])?])
 }
 
-/// The weights of an axis, `[to, from]`.
+/// Returns the weights of an axis, `[to, from]`.
 fn matrix(context: &mut Context<'_>, axis: &Axis) -> Result<ValueId, Reason> {
     if axis.from == 0 {
         return Err(unsupported("images", axis.from, "rows and columns of one element at least"));
@@ -77,7 +77,7 @@ fn matrix(context: &mut Context<'_>, axis: &Axis) -> Result<ValueId, Reason> {
 }
 
 impl Axis {
-    /// Weights of the four elements around the place.
+    /// Computes the weights of the four elements around the position.
     fn cubic(&self, place: usize, row: &mut [f32]) {
         let at = match self.half_pixel {
             true => (place as f32 + 0.5) * self.scale - 0.5,

@@ -21,7 +21,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         _ => ResizeMode::Nearest(nearest),
     };
     if mode == ResizeMode::Linear && context.element(x) != ElementType::F32 {
-        // The result is of floats whatever the image is of.
+        // The result has floats for any type of the image.
         x = context.helper("floats", Cast::new(ElementType::F32), vec![x])?;
     }
     let scale = |axis: usize| size[axis] as f32 / context.shape(x)[axis + 1].max(1) as f32;
@@ -29,7 +29,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Resize { size, scales, mode, coordinates }, vec![x])?])
 }
 
-/// Rows and columns of the result.
+/// Returns rows and columns of the result.
 pub(super) fn size(context: &mut Context<'_>) -> Result<[usize; 2], Reason> {
     let stated = context.required_integers(1, "size")?;
     let legal = |size: &i64| usize::try_from(*size).ok().filter(|size| (1..=MAX_ELEMENTS).contains(size));

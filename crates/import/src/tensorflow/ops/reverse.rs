@@ -1,4 +1,4 @@
-//! ReverseV2: axes backwards; Roll: axes turned round.
+//! ReverseV2: reverses axes. Roll: rotates axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Reshape, Slice, SliceRange};

@@ -26,7 +26,7 @@ fn segments(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (data, ids) = (context.input(0, "data")?, context.input(1, "segment_ids")?);
     let count = match context.op().starts_with("Unsorted") {
         true => context.integer(2, "num_segments")?,
-        // The last number is the largest.
+        // The last segment number is the largest.
         false => context.decides(ids, "segment_ids")?.reals().last().map_or(0, |&last| last as i64 + 1),
     };
     let legal = usize::try_from(count).ok().filter(|&count| count <= MAX_ELEMENTS);

@@ -1,4 +1,4 @@
-//! SpaceToBatchND and SpaceToBatch: the image padded, and cut into blocks that become batches.
+//! SpaceToBatchND and SpaceToBatch: pad the image, and split it into blocks that become batches.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode, Reshape, Transpose};

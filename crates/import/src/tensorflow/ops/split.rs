@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.emit_all(Split { axis, sizes }, vec![x])
 }
 
-/// `count` equal parts of an axis of `size`.
+/// Returns `count` equal parts of an axis of `size`.
 fn equal(context: &mut Context<'_>, size: usize, count: i64) -> Result<Vec<usize>, Reason> {
     match usize::try_from(count) {
         Ok(count) if (1..=size).contains(&count) && size.is_multiple_of(count) => {

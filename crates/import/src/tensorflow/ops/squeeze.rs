@@ -11,7 +11,7 @@ use crate::node::NodeBuilder;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();
-    // Default: without axes all of size 1 go.
+    // Default: without axes, all axes of size 1 are removed.
     let stated = context.attributes.ints("squeeze_dims")?.unwrap_or_default();
     let axes: Vec<usize> = if stated.is_empty() {
         (0..shape.len()).filter(|&axis| shape[axis] == 1).collect()

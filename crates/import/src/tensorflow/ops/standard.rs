@@ -7,14 +7,14 @@ use super::super::context::Context;
 use super::super::error::Reason;
 use crate::onnx::Given;
 
-/// One operator.
+/// Mapping of one operator.
 struct Row {
     name: &'static str,
     /// Name of ONNX's operator.
     standard: &'static str,
-    /// Attributes that are truth values, the same in both.
+    /// Boolean attributes, with equal names in both.
     flags: &'static [&'static str],
-    /// Attributes that are integers: names in both, and the default.
+    /// Integer attributes: names in both, and the default.
     ints: &'static [(&'static str, &'static str, i64)],
     /// Operation that combines scattered and existing elements.
     reduction: Option<&'static str>,

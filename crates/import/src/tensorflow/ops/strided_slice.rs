@@ -32,11 +32,11 @@ struct Spec {
     strides: Vec<i64>,
     /// Indices whose `begin` is ignored: they start at the first element.
     begin_mask: i64,
-    /// `end` is ignored: to the last element.
+    /// Indices whose `end` is ignored: they end at the last element.
     end_mask: i64,
     /// Indices that are `...`: all axes without another index.
     ellipsis_mask: i64,
-    /// The index is a new axis of size 1.
+    /// Indices that insert a new axis of size 1.
     new_axis_mask: i64,
     /// Indices that select one element and remove the axis.
     shrink_axis_mask: i64,
@@ -45,7 +45,7 @@ struct Spec {
 /// The selected slice.
 struct Part {
     ranges: Vec<SliceRange>,
-    /// The shape after axes came and went.
+    /// Shape after axes were inserted and removed.
     shape: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Spec {
         Ok(Self { begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask })
     }
 
-    /// Whether bit `index` of `mask` is set; indices are at most 64.
+    /// Whether bit `index` of `mask` is set; there are at most 64 indices.
     fn has(mask: i64, index: usize) -> bool {
         mask.checked_shr(index as u32).is_some_and(|bits| bits & 1 == 1)
     }

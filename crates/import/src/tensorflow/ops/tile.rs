@@ -1,4 +1,4 @@
-//! Tile: the operand again and again along its axes.
+//! Tile: repeats the operand along its axes.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Tile;

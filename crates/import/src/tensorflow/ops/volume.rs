@@ -10,7 +10,7 @@ use super::super::error::Reason;
 use crate::onnx::Given;
 use crate::shape::shape;
 
-/// Largest stride, dilation or kernel: keeps every size computed from them in 64 bits.
+/// Maximum stride, dilation or kernel, so that all computed sizes fit 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
 /// Permutation of weights `[kd, kh, kw, in, out]` to ONNX's layout. Transposed convolutions swap
@@ -54,7 +54,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }
 }
 
-/// Fewer input channels in the weights than in the operand mean groups.
+/// Number of groups: the operand's channels divided by the weights' input channels.
 fn groups(
     context: &Context<'_>,
     x: ValueId,
@@ -94,7 +94,7 @@ fn triple(context: &mut Context<'_>, name: &'static str, is_last: bool) -> Resul
     }
 }
 
-/// The operand at `index` as `[n, c, d, h, w]`.
+/// Returns the operand at `index` as `[n, c, d, h, w]`.
 fn volume(context: &mut Context<'_>, index: usize, is_last: bool) -> Result<ValueId, Reason> {
     let x = context.input(index, "input")?;
     five(context, x, "input")?;

@@ -1,4 +1,4 @@
-//! BATCH_MATMUL: TensorFlow's BatchMatMulV2.
+//! BATCH_MATMUL: equals TensorFlow's BatchMatMulV2.
 
 use npukit_graph::ValueId;
 

@@ -58,7 +58,7 @@ fn transform(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
     context.emit(Dft { axis, length: rows, inverse: false, onesided: false }, vec![x])
 }
 
-/// The real parts of complex numbers (0), or the imaginary ones (1).
+/// Returns the real (0) or imaginary (1) parts of complex numbers.
 pub(super) fn part(context: &mut Context<'_>, x: ValueId, part: usize) -> Result<ValueId, Reason> {
     let mut shape = context.shape(x).to_vec();
     let axis = shape.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! CONCATENATION along an axis of the options.
+//! CONCATENATION along an axis given in the options.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Concat;

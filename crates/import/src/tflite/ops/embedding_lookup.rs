@@ -1,4 +1,4 @@
-//! EMBEDDING_LOOKUP: rows of a table.
+//! EMBEDDING_LOOKUP: selects rows of a table.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Gather;

@@ -1,4 +1,4 @@
-//! GATHER: TensorFlow's GatherV2, whose axis is an operand.
+//! GATHER: TensorFlow's GatherV2, which takes the axis as an operand.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;

@@ -6,7 +6,7 @@ use npukit_graph::op::{Binary, BinaryKind, Clip, Reduce, ReduceKind};
 use super::super::context::Context;
 use crate::error::Reason;
 
-/// The least norm that is divided by, as in TensorFlow Lite's kernel for floats.
+/// Minimum divisor, as in TensorFlow Lite's float kernel.
 const LEAST: f32 = 1e-6;
 
 /// Translates one operator of the file and returns its results.

@@ -12,7 +12,7 @@ use super::super::context::Context;
 use crate::error::Reason;
 use crate::node::unsupported;
 
-/// Results that a box adds to the graph.
+/// Number of results that a box adds to the graph.
 const RESULTS_PER_BOX: usize = 16;
 
 /// Selected boxes.
@@ -94,7 +94,7 @@ fn overlaps(
     let sum = context.binary(BinaryKind::Add, area, across)?;
     let covered = context.binary(BinaryKind::Sub, sum, both)?;
     let share = context.binary(BinaryKind::Div, both, covered)?;
-    // Boxes without an area share nothing.
+    // Boxes without an area do not overlap others.
     let zero = context.scalar(area, 0.0)?;
     let (is_area, is_across) = (
         context.compare(CompareKind::Greater, area, zero)?,

@@ -10,10 +10,10 @@ use crate::elements::typed;
 use crate::error::Reason;
 use crate::node::unsupported;
 
-/// Results that a step adds to the graph.
+/// Number of results that a step adds to the graph.
 const RESULTS_PER_STEP: usize = 24;
 
-/// The order of a layer's gates in its operands.
+/// Order of a layer's gates in its operands.
 const GATES: [&str; 4] = ["input", "forget", "cell", "output"];
 
 /// Translates one operator of the file and returns its results.
@@ -47,7 +47,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     }])
 }
 
-/// `x` times weights `[n, k]`, and a bias.
+/// Returns `x` times weights `[n, k]`, plus a bias.
 fn product(
     context: &mut Context<'_>,
     x: ValueId,
@@ -96,7 +96,7 @@ fn rnn(context: &mut Context<'_>, rows: ValueId, steps: usize, batch: usize) -> 
     let bias = context.input(3, "bias")?;
     context.optional(4); // the state, which begins with zeros
     let units = two(context, recurrent)?[0];
-    // Field 1 is of this operator the function of the result.
+    // Field 1 of this operator is the activation function of the result.
     let kind = match context.code(1)? {
         1 => None,
         _ => Some(activation(context, 1)?),

@@ -9,7 +9,7 @@ use crate::error::Reason;
 use crate::node::unsupported;
 use crate::tensorflow::proto::{Attr, ListValue};
 
-/// One operator.
+/// Mapping of one operator.
 pub(super) struct Row {
     /// Number of the operator in the schema.
     pub(super) code: i32,
@@ -19,7 +19,7 @@ pub(super) struct Row {
     operator: &'static str,
     /// Attributes of TensorFlow's operator, with their sources.
     attributes: &'static [(&'static str, Field)],
-    /// The field of the function of its result.
+    /// Field of the activation function of its result.
     activation: Option<usize>,
 }
 
@@ -197,7 +197,7 @@ fn attribute(context: &Context<'_>, field: &Field) -> Result<Attr, Reason> {
     })
 }
 
-/// TensorFlow's code of a type.
+/// TensorFlow's code of an element type.
 fn type_code(element: ElementType) -> Result<i32, Reason> {
     Ok(match element {
         ElementType::F32 => 1,

@@ -13,7 +13,7 @@ use crate::node::unsupported;
 use crate::shape::tensor;
 use crate::tensorflow::proto::{Attr, ListValue};
 
-/// Largest stride: keeps every size computed from it in 64 bits.
+/// Maximum stride, so that all computed sizes fit 64 bits.
 const MAX_STRIDE: i32 = 1 << 24;
 
 /// Translates one operator of the file and returns its results.

@@ -1,4 +1,4 @@
-//! CONV_3D and CONV_3D_TRANSPOSE: TensorFlow's, with a bias and a function of the result.
+//! CONV_3D and CONV_3D_TRANSPOSE: TensorFlow's operators, with a bias and an activation function.
 
 use npukit_graph::ValueId;
 

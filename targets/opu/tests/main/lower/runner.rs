@@ -117,8 +117,9 @@ pub fn check_quantised(
     lowered
 }
 
-/// Size of a sum of products with the weights of [`kernel`]. An output of few numbers may be much smaller: then its
-/// parts cancel, and neither their rounding nor their largest partial sum is in proportion to it.
+/// Size of a sum of products with the weights of [`kernel`]. An output of few numbers may be much
+/// smaller: then its parts cancel, and neither their rounding nor their largest partial sum is in
+/// proportion to it.
 const SUM: f32 = 1.0;
 
 /// Compiles for another instance and compares its results on zeroed memory with those on other

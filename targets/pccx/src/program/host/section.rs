@@ -133,7 +133,8 @@ impl Host {
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
-        // Default: without the section, constants are missing, and a slot with a constant is refused.
+        // Default: without the section, constants are missing, and a slot with a constant is
+        // refused.
         let tensors = section(TENSORS).unwrap_or_default();
         let description = description(bytes)?;
         let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Which keys a query sees: masks, causality, windows, and texts shorter than their cache.
+//! Visibility of keys to queries: masks, causality, windows, and texts shorter than their cache.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
@@ -14,7 +14,7 @@ use crate::onnx::error::Reason;
 use crate::shape::tensor;
 
 impl Attention {
-    /// Scores with the mask added, and minus infinity where a query must not look.
+    /// Returns scores with the mask added, and minus infinity for hidden keys.
     pub(super) fn masked(&self, context: &mut Context<'_>, mut scores: ValueId) -> Result<ValueId, Reason> {
         let mut visible = self.window(context)?;
         if let Some(mask) = context.optional(3) {

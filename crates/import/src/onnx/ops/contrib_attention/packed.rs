@@ -64,7 +64,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         by_head.push(split_heads(context, part, None, heads, "input")?);
     }
     let &[query, key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
-    // Keys and values of the past are one value, `[2, batch, heads, sequence, head]`.
+    // The past holds keys and values in one value, `[2, batch, heads, sequence, head]`.
     let past = match past {
         Some(past) => Some(halves(context, past)?),
         None => None,
@@ -93,7 +93,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![seen, context.helper("present", Concat { axis: 0 }, present)?])
 }
 
-/// The two halves of the first axis.
+/// Splits the first axis in two halves.
 fn halves(context: &mut Context<'_>, x: ValueId) -> Result<(ValueId, ValueId), Reason> {
     let &[2, ref rest @ ..] = context.shape(x) else {
         return Err(shape(context, x, "past", "[2, batch, heads, sequence, head]"));

@@ -1,4 +1,4 @@
-//! A step of a GRU: gates for update and reset, then the candidate, in this order in the weights.
+//! A step of a GRU. The weights hold the update and reset gates, then the candidate.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::BinaryKind::{Add, Mul};

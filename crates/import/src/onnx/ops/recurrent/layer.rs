@@ -145,7 +145,7 @@ impl Layer {
         Ok((Some(bias), Some(apart)))
     }
 
-    /// The row of a direction of `[directions, width]`.
+    /// Returns the row of a direction of `[directions, width]`.
     pub(super) fn row(
         &self,
         context: &mut Context<'_>,
@@ -235,7 +235,7 @@ impl Layer {
         Ok((held, context.helper("given", Where, vec![shown, hidden, zero])?))
     }
 
-    /// `Y`: all steps of all directions.
+    /// Returns `Y`: all steps of all directions.
     pub(super) fn sequence(
         &self,
         context: &mut Context<'_>,
@@ -255,7 +255,7 @@ impl Layer {
         if self.batch_first { context.permute(given, &[2, 0, 1, 3], "by_batch") } else { Ok(given) }
     }
 
-    /// `Y_h` or `Y_c`: a state of all directions after the last step.
+    /// Returns `Y_h` or `Y_c`: a state of all directions after the last step.
     pub(super) fn last(&self, context: &mut Context<'_>, states: Vec<ValueId>) -> Result<ValueId, Reason> {
         let mut directions = Vec::new();
         for state in states {

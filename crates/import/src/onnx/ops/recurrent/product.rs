@@ -10,14 +10,14 @@ use super::{Context, Reason, of_direction};
 
 /// Product of rows and weights.
 pub(super) struct Product {
-    /// `[rows, columns]`: floats, or integers without their zero point as floats.
+    /// `[rows, columns]`: floats, or integers minus their zero point as floats.
     weights: ValueId,
-    /// The step of the weights' integers, one or one per column.
+    /// Scale of integer weights: one, or one per column.
     scale: Option<ValueId>,
 }
 
 impl Product {
-    /// The weights of a direction in operand `index`, `[rows, columns]` when they are applied.
+    /// Reads the weights of a direction in operand `index`, `[rows, columns]` in the product.
     pub(super) fn read(
         context: &mut Context<'_>,
         index: usize,
@@ -53,7 +53,7 @@ impl Product {
         Ok(Self { weights, scale: Some(scale?) })
     }
 
-    /// The product with all columns.
+    /// Returns the product with all columns.
     pub(super) fn of(&self, context: &mut Context<'_>, rows: ValueId) -> Result<ValueId, Reason> {
         let Some(scale) = self.scale else {
             return context.helper("product", MatMul, vec![rows, self.weights]);

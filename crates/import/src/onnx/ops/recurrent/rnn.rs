@@ -7,7 +7,7 @@ use super::{Cell, Context, Kind, Reason};
 
 pub(super) const KIND: Kind = Kind { gates: 1, defaults: &["Tanh"], states: 1, step };
 
-/// `h' = tanh(x * W + h * R)`.
+/// Computes `h' = tanh(x * W + h * R)`.
 fn step(
     cell: &Cell,
     context: &mut Context<'_>,
