@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn comments_and_messages_of_rust_are_searched_and_names_are_not() {
         let text = "/// What it gives.\nfn stands() { f(\"x is no number\", \"beside\"); } // nobody knows\n";
-        let expected = ["crates/a noun-first", "crates/a is-no", "crates/a who"];
+        let expected = ["crates/a noun-first", "crates/a who", "crates/a is-no"];
         assert_eq!(lines("crates/a/src/lib.rs", text), expected);
     }
 

@@ -231,7 +231,7 @@ mod tests {
             verbs,
             [
                 "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
-                "targets", "asm", "disasm", "format", "rtl", "host", "man"
+                "asm", "disasm", "format", "rtl", "host", "targets", "man"
             ]
         );
     }

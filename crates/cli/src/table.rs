@@ -158,8 +158,8 @@ mod tests {
             "layer               cycles   share",
             "conv                     7  25.0 %",
             "/block/…/part/conv      21  75.0 %",
-            "columns left out: less-important; a larger --width",
-            "    makes room",
+            "columns left out: less-important; a",
+            "    larger --width shows them",
         ];
         assert_eq!(on(Some(36)), lines.join("\n") + "\n");
     }

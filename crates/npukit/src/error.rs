@@ -715,7 +715,7 @@ codes!(Error {
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
-    OpenDimensions = "open-dimensions": "neither the model nor the options give the size of a dimension";
+    OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";

@@ -43,6 +43,7 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
         "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned",
     ] },
+    Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &["class", "line", "start"] },
     Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
     Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
         "line.join(\" \")", "class",

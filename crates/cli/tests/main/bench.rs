@@ -32,7 +32,7 @@ fn columns_may_be_chosen() {
 fn a_name_that_is_none_is_usage() {
     let (_, error) = Npu::new().text(2, &["bench", "--only", "resnet21"]);
     assert!(
-        error.contains("there is no network or instance `resnet21`") && error.contains("resnet20v2"),
+        error.contains("unknown network or instance `resnet21`") && error.contains("resnet20v2"),
         "{error}"
     );
 }

@@ -110,6 +110,6 @@ fn every_verb_tells_what_an_instance_warns_of() {
         let target = if verb[0] == "isa" { vec!["tcu:old.tarch"] } else { vec!["--target", "tcu:old.tarch"] };
         let output = npu.run(&[verb, &target[..]].concat());
         let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert!(told.contains("taken for FP32BP16"), "{verb:?}: {told}");
+        assert!(told.contains("interpreted as FP32BP16"), "{verb:?}: {told}");
     }
 }

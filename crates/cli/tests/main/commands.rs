@@ -117,7 +117,7 @@ fn time_tells_where_cycles_go_and_writes_it_down() {
     let words = std::fs::read(npu.path("s.bin")).unwrap();
     npu.write("cut.bin", &words[..words.len() - 3]);
     let (_, error) = npu.text(1, &["time", artifact, "--from-samples", "cut.bin"]);
-    assert!(error.contains("cut.bin: byte") && error.contains("cut off"), "{error}");
+    assert!(error.contains("cut.bin: byte") && error.contains("truncated"), "{error}");
     let (_, error) = npu.text(2, &["time", artifact, "--axi-bits", "100", "--trace", "none.json"]);
     assert!(error.contains("axi-bits=100"), "{error}");
     assert!(!npu.path("none.json").exists(), "nothing half done is left");

@@ -27,7 +27,7 @@ fn a_wrong_command_is_told_and_fails() {
     let npu = Npu::new();
     npu.write("bad.host", "load_prompt position=1, token=1\n");
     let told = npu.json(1, &["host", "pccx", "answers", "bad.host"]);
-    assert!(told["answers"][0]["error"].as_str().unwrap().contains("the next is 0"), "{told}");
+    assert!(told["answers"][0]["error"].as_str().unwrap().contains("the next position is 0"), "{told}");
     let error = npu.json(2, &["host", "drra", "map"]);
     assert_eq!(error["diagnostics"][0]["code"], "unsupported-verb", "{error}");
 }

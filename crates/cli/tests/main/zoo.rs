@@ -27,7 +27,7 @@ fn a_written_network_compiles_and_counts_the_same() {
 fn a_network_that_is_not_there_and_a_file_missing_are_usage() {
     let npu = Npu::new();
     let (_, error) = npu.text(2, &["zoo", "lenet6", "-o", "x.onnx"]);
-    assert!(error.contains("there is no network `lenet6`") && error.contains("lenet5"), "{error}");
+    assert!(error.contains("unknown network `lenet6`") && error.contains("lenet5"), "{error}");
     assert!(!npu.path("x.onnx").exists());
     npu.text(2, &["zoo", "lenet5"]);
 }

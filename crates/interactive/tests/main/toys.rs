@@ -167,7 +167,7 @@ fn commands_are_typed() {
     screen.has("> who m[3].0");
     screen.command("sho m");
     screen.has("  ^ ");
-    screen.has("no command `sho`");
+    screen.has("unknown command `sho`");
     screen.keys(":");
     screen.press(KeyCode::Up);
     screen.has("> sho m");

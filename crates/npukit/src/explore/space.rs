@@ -459,7 +459,7 @@ mod tests {
             ),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { powers_of_two = [3, 8] }",
-                "`parameters.x`: `powers_of_two` stands alone",
+                "`parameters.x`: `powers_of_two` takes two powers of two",
             ),
             (
                 "target = \"chip:a\"\n[parameters]\nx = { from = 1, to = 9e9 }",

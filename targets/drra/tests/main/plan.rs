@@ -306,10 +306,10 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
         ),
         (
             graph(resize(ResizeMode::Linear, Coordinates::Asymmetric).into(), &[image], 1),
-            "between",
+            "interpolation",
             "nearest",
         ),
-        (graph(resize(nearest(), crop).into(), &[image], 1), "between", "nearest"),
+        (graph(resize(nearest(), crop).into(), &[image], 1), "interpolation", "nearest"),
     ] {
         let problems = check(&extended, &graph);
         assert_eq!(problems.len(), 1, "{problems:?}");

@@ -312,7 +312,7 @@ fn files_of_two_compilations_are_refused() {
         assert_ne!(mixed[at].bytes, theirs[at].bytes, "{}", ours[at].name);
         mixed[at].bytes = theirs[at].bytes.clone();
         let error = load(mixed.clone()).err().unwrap().to_string();
-        assert!(error.contains("the files are not of one compilation"), "{}: {error}", ours[at].name);
+        assert!(error.contains("the files come from different compilations"), "{}: {error}", ours[at].name);
         // Missing files are not an error.
         mixed.remove(at);
         assert_eq!(load(mixed).is_ok(), at > 0, "{}", ours[at].name);

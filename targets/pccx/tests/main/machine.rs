@@ -278,7 +278,7 @@ fn weights_of_no_rows_or_columns_are_no_shape() {
             machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
             format!(
                 "`size_ptr_addr`: entry 1 of WEIGHT_SHAPE is ({x}, {y}, {z}), but its sizes must not be 0: \
-                 write it by MEMSET first"
+                 write it with MEMSET first"
             )
         );
     }

@@ -149,10 +149,10 @@ fn every_bad_key_is_named_at_once() {
     let expected = [
         "`data_type` is \"FP12\", but must be one of FP8BP4, FP16BP8, FP18BP10, FP32BP16, FLOAT32",
         "`array_size` is 0, but must be an integer from 1 to 1024",
-        &format!("`dram0_depth` is -4: {depth}"),
-        &format!("`dram1_depth` is 1e+30: {depth}"),
-        &format!("`local_depth` is 8192.5: {depth}"),
-        &format!("`accumulator_depth` is \"many\": {depth}"),
+        &format!("`dram0_depth` is -4, {depth}"),
+        &format!("`dram1_depth` is 1e+30, {depth}"),
+        &format!("`local_depth` is 8192.5, {depth}"),
+        &format!("`accumulator_depth` is \"many\", {depth}"),
         "`simd_registers_depth` is 17, but must be an integer from 0 to 16",
         "`stride0_depth` is null, but must be an integer from 1 to 32",
         "`stride1_depth` is missing: give an integer from 1 to 32",
@@ -173,7 +173,7 @@ fn what_is_no_object_is_refused() {
 #[test]
 fn lookups_need_registers() {
     let config = Config { lookup_tables: 2, ..Config::preset("pynqz1").unwrap() };
-    let message = "`lookup_tables` is 2: a lookup writes one register for each table, and \
+    let message = "`lookup_tables` is 2: a lookup writes one register per table, but \
                    `simd_registers_depth` is 1";
     assert_eq!(config.check().unwrap_err().to_string(), message);
     assert_eq!(errors(&config.to_json()), message);
@@ -216,7 +216,7 @@ fn endings_of_names_change_an_instance() {
         ("pynqz1+lut16", "1 to 15"),
         ("pynqz1+lutx", "1 to 15"),
         ("pynq+lut", "unknown instance"),
-        ("pynqz1+seeds", "add `+lut`"),
+        ("pynqz1+seeds", "`+lut` for two lookup tables"),
     ] {
         let Err(error) = TCU.instance(Source::Preset(name)) else { panic!("{name}") };
         assert!(error.to_string().contains(expected), "{name}: {error}");

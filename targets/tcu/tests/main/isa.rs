@@ -351,8 +351,8 @@ fn reserved_bits_and_partial_instructions() {
     assert_eq!(
         error.to_string(),
         "instruction 0 (byte 0x0): reserved bits 39 are not 0\n\
-         instruction 1 (byte 0x8): 3 bytes are left of an instruction of 8: \
-         the program is cut short or made for another architecture"
+         instruction 1 (byte 0x8): only 3 of the 8 bytes of an instruction are left: \
+         the program is truncated or made for another architecture"
     );
     let ops = decode_program_lenient(&config, &padded).unwrap();
     assert!(matches!(ops[..], [Op::MatMul { size: 1, .. }]), "hardware ignores padding");
