@@ -263,25 +263,25 @@ mod tests {
     const HEAD: &str = "\
 # Errors
 
-What `npu` says with `--json` when it fails: an object with `error`, `causes` and `diagnostics`, an entry for each thing
-that is wrong:
+When a command fails, `npu` with `--json` prints an object with `error`, `causes` and `diagnostics`. `diagnostics` has one
+entry per problem:
 
-| key | is |
+| key | value |
 |---|---|
-| `code` | what it is: a word of the table below, which never changes its meaning; `npu lint` has its own for findings in programs |
+| `code` | kind of the problem: a word of the table below, whose meaning never changes; findings of `npu lint` have their own words |
 | `severity` | `error` or `warning` |
-| `message` | what is wrong, with the numbers |
-| `help` | what to do about it, or null |
-| `file` | the file, as it was named, or null |
-| `line`, `column` | where in a text, both from 1, columns in characters, or null |
-| `offset` | where in a file that is no text, in bytes from 0; only where it is known |
-| `node` | node, input or tensor of a model; only where it is known |
-| `instruction`, `layer` | instruction of a program, from 0, and its layer; only where they are known |
+| `message` | description of the problem, with the numbers |
+| `help` | remedy, or null |
+| `file` | file as named on the command line, or null |
+| `line`, `column` | position in a text file, both starting at 1, columns in characters, or null |
+| `offset` | position in a binary file, in bytes starting at 0; only if known |
+| `node` | node, input or tensor of a model; only if known |
+| `instruction`, `layer` | instruction of a program, starting at 0, and its layer; only if known |
 
-The exit status is 1 where an input or the result is at fault, 2 where the command line is. Standard error says the same
-for people.
+The exit status is 1 for an invalid input or a failed check, and 2 for an invalid command line. Standard error has the same
+information as text.
 
-| code | means |
+| code | meaning |
 |---|---|
 ";
 

@@ -87,8 +87,8 @@ static FOREIGN: &[Foreign] = &[
         what: "a PyTorch file",
         endings: &["pt", "pth", "ckpt"],
         holds: |file| file.has("data.pkl") || file.bytes.starts_with(OLD_TORCH),
-        advice: "weights alone (a state dict) are no network: load them into yours, then torch.onnx.export. \
-                 A whole network, of somebody you trust, with the shape of its input for 1, 3, 224, 224",
+        advice: "weights alone (a state dict) do not describe a network: load them into yours, then torch.onnx.export. \
+                 A whole network, from a source that you trust, with the shape of its input for 1, 3, 224, 224",
         command: Some(|words| {
             let network = "torch.load(sys.argv[1], 'cpu', weights_only=False).eval()";
             words.python("torch", &format!("torch.onnx.export({network}, {INPUT}, sys.argv[2])"))
@@ -105,7 +105,7 @@ static FOREIGN: &[Foreign] = &[
         what: "a Keras file (HDF5)",
         endings: &["h5", "hdf5"],
         holds: |file| file.bytes.starts_with(HDF5),
-        advice: "weights alone are no network: load them into yours, then export. \
+        advice: "weights alone do not describe a network: load them into yours, then export. \
                  A whole network with Keras 3.8 or newer",
         command: Some(Words::keras),
     },

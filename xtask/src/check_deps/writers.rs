@@ -43,7 +43,9 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
         "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned",
     ] },
-    Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &["class", "line", "start"] },
+    Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "class", "line", "start", "x", "y", "width", "height", "middle",
+    ] },
     Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
     Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
         "line.join(\" \")", "class",
@@ -98,7 +100,7 @@ fn unknown(file: &SourceFile) -> Option<Problem> {
     });
     let (index, word) = found?;
     let message = format!(
-        "it has `{word}`, as who writes a file for other programs: escape what it puts in by a function of that format, \
+        "it has `{word}`, as a writer of files for other programs: escape what it puts in by a function of that format, \
          and give it a row in xtask/src/check_deps/writers.rs"
     );
     Some(Problem::at_line(&file.path, index, message))
@@ -120,7 +122,7 @@ fn unescaped(writer: &Writer, file: &SourceFile) -> Vec<Problem> {
             let problem = |(value, _): (String, String)| {
                 let message = format!(
                     "`{value}` goes into a file as it is: pass it through {}, or give it a place in the list of \
-                     xtask/src/check_deps/writers.rs when it is no name",
+                     xtask/src/check_deps/writers.rs if it is not a name",
                     writer.escapes.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
                 );
                 Problem::at_line(&file.path, line, message)
