@@ -206,6 +206,30 @@ mod tests {
         assert_eq!(EXAMPLES.len(), verbs.len(), "every example belongs to a verb");
     }
 
+    /// `docs/commands.md` has each verb with its examples between two marks. `NPUKIT_BLESS=1` writes
+    /// them.
+    #[test]
+    fn the_page_of_commands_has_every_verb() {
+        let section = |verb: &Command| {
+            let lines: String = of(verb.get_name())
+                .iter()
+                .map(|(line, does)| format!("# {does}\n{line}\n"))
+                .collect();
+            format!("### {}\n\n{}.\n\n```sh\n{lines}```\n\n", verb.get_name(), verb.get_about().unwrap())
+        };
+        let sections: String = command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(section).collect();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
+        let page = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+        let (begin, end) = ("<!-- commands -->\n", "<!-- /commands -->");
+        let (before, rest) = page.split_once(begin).unwrap();
+        let (_, after) = rest.split_once(end).unwrap();
+        let expected = format!("{before}{begin}{sections}{end}{after}");
+        if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {
+            std::fs::write(path, &expected).unwrap();
+        }
+        assert!(page == expected, "NPUKIT_BLESS=1 writes docs/commands.md");
+    }
+
     /// The parser accepts each example for its verb, and the instances in them exist.
     #[test]
     fn every_example_is_a_command_line() {

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is of another kind than the other files");
         assert_eq!(said[1], "`d` holds 2 samples: read from `d/a.png` to `d/b.PNG`, in numeric order");
         assert!(said[2].contains("given as uint8"), "{said:?}");
-        assert!(found(&["e"]).unwrap_err().to_string().contains("no images"));
+        assert!(found(&["e"]).unwrap_err().to_string().contains("no image or audio files"));
         assert!(found(&["no"]).is_err());
     }
 }

@@ -212,10 +212,10 @@ fn parse_with(
 
 /// Returns the graph after all passes; `path` is the model's path.
 fn optimised(graph: &Graph, path: &str) -> Result<Graph, Error> {
-    let _phase = Phase::begin("optimise graph");
+    let _phase = Phase::begin("optimize graph");
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified).map_err(|error| simplification(path, error))?;
-    tracing::info!(path, nodes = graph.nodes.len(), left = simplified.nodes.len(), "graph optimised");
+    tracing::info!(path, nodes = graph.nodes.len(), left = simplified.nodes.len(), "graph optimized");
     Ok(simplified)
 }
 

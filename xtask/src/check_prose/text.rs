@@ -57,6 +57,23 @@ fn without_code(text: &str) -> String {
     prose
 }
 
+/// Returns a format string without what is inserted, as `{path}`.
+fn without_values(text: &str) -> String {
+    let mut parts = text.split('{');
+    let mut prose = parts.next().map_or(String::new(), str::to_owned);
+    for part in parts {
+        let is_value = |value: &str| !value.contains(char::is_whitespace);
+        match part.split_once('}').filter(|(value, _)| is_value(value)) {
+            Some((_, after)) => prose += after,
+            None => {
+                prose.push('{');
+                prose += part;
+            }
+        }
+    }
+    prose
+}
+
 fn page(text: &str) -> Vec<Passage> {
     let (mut passages, mut is_code, mut is_first) = (Vec::new(), false, true);
     for (index, line) in text.lines().enumerate() {
@@ -116,7 +133,7 @@ fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
                 let text = literal.to_string();
                 if text.starts_with('"') && text.contains(' ') {
                     let line = literal.span().start().line;
-                    let text = without_code(text.trim_matches('"'));
+                    let text = without_code(&without_values(text.trim_matches('"')));
                     passages.push(Passage { line, kind: Kind::Message, text, is_first: true, columns: 0 });
                 }
             }

@@ -81,7 +81,7 @@ fn each_v_logs_more_and_the_answer_stays() {
     for (text, least) in [
         ("INFO npukit_cli::disk::read: file read path=", 1),
         ("INFO npukit::phase: import seconds=0.", 1),
-        ("INFO npukit::model: graph optimised ", 1),
+        ("INFO npukit::model: graph optimized ", 1),
         ("DEBUG npukit::phase: time instructions seconds=", 2),
         ("INFO npukit_tcu::lower::schedule: strategy scheduled strategy=\"local-isolated\" cycles=", 1),
         ("DEBUG npukit_graph::pass: graph changed pass=\"", 2),

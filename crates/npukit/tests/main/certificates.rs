@@ -142,7 +142,7 @@ fn an_artifact_without_hashes_is_known_by_the_certificate() {
     assert_eq!(told, format!("the SHA-256 of file `{WEIGHTS}` of the artifact"));
     let report = checked(&forged(&certificate, &other), of_artifact(), &other).unwrap();
     assert!(!report.proved, "{report:?}");
-    // The same program in other files.
+    // Equal program in other files.
     let told = difference(checked(&certificate, of_artifact(), &Memory::with_digits()));
     assert_eq!(told, format!("the SHA-256 of file `{SIDECAR}` of the artifact"));
 }

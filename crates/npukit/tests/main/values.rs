@@ -91,7 +91,7 @@ fn an_artifact_has_layers_where_its_model_is_named() {
 #[test]
 fn a_model_from_which_the_artifact_does_not_come_is_refused() {
     let mut files = Memory::with_digits();
-    // The same shapes, but with another addend of the last product.
+    // Equal shapes, but with another addend of the last product.
     let mut other = files.0["digits.onnx"].clone();
     let options = npukit_import::onnx::Options::default();
     let graph = npukit_import::onnx::read(&other, "digits", &options).unwrap().graph;

@@ -9,8 +9,6 @@ use crate::page::escaped;
 const BLOCK: (f64, f64) = (176.0, 56.0);
 /// Free space between adjacent columns and between adjacent rows, where paths and their labels are.
 const SPACE: (f64, f64) = (104.0, 52.0);
-/// Distance between paths that run side by side.
-const LANE: f64 = 16.0;
 
 /// Block diagram with a title for readers who do not see it. `None` without blocks.
 pub fn diagram(diagram: &Diagram, title: &str) -> Option<String> {
@@ -61,7 +59,7 @@ fn draw_block(figure: &mut Figure, block: &Block) {
     }
 }
 
-/// Line of a path, and where its label is.
+/// Line of a path, and the place of its label.
 struct Route {
     line: String,
     label: (f64, f64),
@@ -69,47 +67,66 @@ struct Route {
 }
 
 impl Route {
-    /// Straight between neighbors of a row or column; otherwise through the space between two rows.
+    /// Straight between blocks of one row or column; otherwise through the space between two rows,
+    /// at a height and from sides that no other path has.
     fn new(diagram: &Diagram, index: usize) -> Self {
-        let (blocks, paths) = (diagram.blocks(), diagram.paths());
-        let path = &paths[index];
+        let (blocks, path) = (diagram.blocks(), &diagram.paths()[index]);
         let (from, to) = (&blocks[path.from], &blocks[path.to]);
-        let joins_same = |other: &&Path| {
-            (other.from.min(other.to), other.from.max(other.to))
-                == (path.from.min(path.to), path.from.max(path.to))
-        };
-        let before = paths[..index].iter().filter(joins_same).count();
-        let shift = (before as f64) * LANE * 2.0
-            - if paths.iter().filter(joins_same).count() > 1 { LANE } else { 0.0 };
         let ((from_x, from_y), (to_x, to_y)) = (corner(from), corner(to));
         if from.row == to.row {
             let is_right = to.column > from.column;
             let (start, end) = if is_right { (from_x + BLOCK.0, to_x) } else { (from_x, to_x + BLOCK.0) };
-            let y = from_y + BLOCK.1 / 2.0 + shift / 2.0;
+            let y = from_y + BLOCK.1 / 2.0;
             let label = ((start + end) / 2.0, y - 5.0);
             return Self { line: format!("M{start} {y}H{end}"), label, anchor: "middle" };
         }
         let is_down = to.row > from.row;
         let (start, end) = if is_down { (from_y + BLOCK.1, to_y) } else { (from_y, to_y + BLOCK.1) };
-        let middle = |x: f64| x + BLOCK.0 / 2.0;
         if from.column == to.column {
-            let x = middle(from_x) + shift;
+            let x = from_x + BLOCK.0 / 2.0;
             let label = (x + 6.0, (start + end) / 2.0 + 4.0);
             return Self { line: format!("M{x} {start}V{end}"), label, anchor: "start" };
         }
-        // Paths of the same pair of rows turn at different heights, and leave a block at different
-        // places.
-        let crosses = |other: &&Path| {
-            let (a, b) = (&blocks[other.from], &blocks[other.to]);
-            a.row != b.row && a.column != b.column && a.row.min(b.row) == from.row.min(to.row)
-        };
-        let lane = paths[..index].iter().filter(crosses).count() as f64;
-        let turn = start + (end - start) * (0.4 + 0.25 * (lane % 2.0));
-        let side = if to.column > from.column { 1.0 } else { -1.0 };
-        let (leave, arrive) = (middle(from_x) + side * BLOCK.0 / 4.0, middle(to_x) - side * BLOCK.0 / 4.0);
+        let (rank, count) = rank(diagram, index, |other| {
+            is_bent(diagram, other) && gap(diagram, other) == gap(diagram, path)
+        });
+        let top = start.min(end);
+        let turn = top + (end - start).abs() * (rank as f64 + 1.0) / (count as f64 + 1.0);
+        let (leave, arrive) = (attachment(diagram, index, path.from), attachment(diagram, index, path.to));
         let label = ((leave + arrive) / 2.0, turn - 4.0);
         Self { line: format!("M{leave} {start}V{turn}H{arrive}V{end}"), label, anchor: "middle" }
     }
+}
+
+/// Upper row of the two that a path joins.
+fn gap(diagram: &Diagram, path: &Path) -> usize {
+    diagram.blocks()[path.from].row.min(diagram.blocks()[path.to].row)
+}
+
+/// Whether a path joins blocks of different rows and columns.
+fn is_bent(diagram: &Diagram, path: &Path) -> bool {
+    let (from, to) = (&diagram.blocks()[path.from], &diagram.blocks()[path.to]);
+    from.row != to.row && from.column != to.column
+}
+
+/// Place of a path among the paths that `is_counted`, and their number.
+fn rank(diagram: &Diagram, index: usize, is_counted: impl Fn(&Path) -> bool) -> (usize, usize) {
+    let counted = |paths: &[Path]| paths.iter().filter(|path| is_counted(path)).count();
+    (counted(&diagram.paths()[..index]), counted(diagram.paths()))
+}
+
+/// Where a bent path meets a block, as a horizontal place: on the side of the other block, the
+/// paths of a side next to each other.
+fn attachment(diagram: &Diagram, index: usize, block: usize) -> f64 {
+    let blocks = diagram.blocks();
+    let other = |path: &Path| &blocks[if path.from == block { path.to } else { path.from }];
+    let side = |path: &Path| (other(path).column > blocks[block].column, other(path).row > blocks[block].row);
+    let path = &diagram.paths()[index];
+    let (rank, count) = rank(diagram, index, |one| {
+        is_bent(diagram, one) && (one.from == block || one.to == block) && side(one) == side(path)
+    });
+    let distance = BLOCK.0 / 2.0 * (0.85 - 0.4 * rank as f64 / count as f64);
+    corner(&blocks[block]).0 + BLOCK.0 / 2.0 + if side(path).0 { distance } else { -distance }
 }
 
 fn draw_path(figure: &mut Figure, path: &Path, route: &Route) {

@@ -180,7 +180,7 @@ impl Container {
             },
             format_minor: MINOR,
         };
-        let header = serde_json::to_vec(&header).expect("maps of texts and numbers always serialise");
+        let header = serde_json::to_vec(&header).expect("maps of texts and numbers always serialize");
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&[MAJOR, MINOR, 0, 0]);
         bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());

@@ -38,7 +38,7 @@ pub fn preprocess(bytes: &[u8]) -> Result<Vec<Case>, String> {
         let reference = (!input.iter().any(subnormal)).then(|| {
             let quantised = quantise(&input);
             let got = (quantised.exponents, quantised.values);
-            Case::done(format!("block {index}, quantised"), outcome(&(vec![expected.0], expected.2), Ok(got)))
+            Case::done(format!("block {index}, quantized"), outcome(&(vec![expected.0], expected.2), Ok(got)))
         });
         std::iter::once(upstream).chain(reference)
     };
