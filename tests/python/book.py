@@ -46,7 +46,7 @@ class Words:
         self.npu, self._options = npu, {}
         text = self.help("help", "--all")
         listed = text.split("\nExamples:\n")[0]
-        self.verbs = {*re.findall(r"^  ([a-z]+)", listed, re.MULTILINE), *re.findall(r"also `npu\s+([a-z]+)`", listed), "help"}
+        self.verbs = {*re.findall(r"^  ([a-z-]+)", listed, re.MULTILINE), *re.findall(r"also `npu\s+([a-z]+)`", listed), "help"}
         self.anywhere = set(re.findall(r"(?<![\w-])(--?[a-z][a-z0-9_-]*)", text, re.IGNORECASE))
 
     def help(self, *arguments):
@@ -68,7 +68,7 @@ class Words:
         except ValueError:
             words = command.split()
         verb = next((word for word in words[1:] if not word.startswith("-")), None)
-        if verb is None or not re.fullmatch("[a-z]+", verb):
+        if verb is None or not re.fullmatch("[a-z-]+", verb):
             known, verb = self.anywhere, "npu"
         elif verb not in self.verbs:
             return f"there is no verb {verb}"
@@ -135,7 +135,9 @@ def build(site):
     """Builds the book, and checks that each page shows all of its blocks."""
     outcome = Outcome("mkdocs.yml")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # The theme would print an advertisement into the messages.
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode:
         told = [line for line in done.stderr.split("\n") if line and not line.startswith(("INFO", "  File", "    "))]
         outcome.fail(1, "mkdocs build --strict", "\n".join(told))

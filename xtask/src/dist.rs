@@ -17,13 +17,13 @@ use crate::{Error, root};
 pub const ABOUT: &str = "Builds the archive of a release, with manual pages, completions and a checksum";
 
 /// Packages with programs in the archive, and the programs.
-const PROGRAMS: [(&str, &str); 2] = [("npukit-cli", "npu"), ("npukit-interactive", "npu-interactive")];
+pub const PROGRAMS: [(&str, &str); 2] = [("npukit-cli", "npu"), ("npukit-interactive", "npu-interactive")];
 
 /// Maximum size of a released program, in bytes.
 const LARGEST: u64 = 16_000_000;
 
 /// Cargo profile of the released programs, and name of its folder.
-const PROFILE: &str = "dist";
+pub const PROFILE: &str = "dist";
 
 /// Files of the workspace that are copied into the archive.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -38,19 +38,22 @@ const COMPLETIONS: [(&str, &str); 3] = [("bash", "npu.bash"), ("zsh", "_npu"), (
 /// More than one argument; a program (`cargo`, `rustc`, `tar`) that fails or is missing; a released
 /// program above the size limit; or files that cannot be written.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
-    let host = host()?;
-    let triple = match arguments {
-        [] => host.as_str(),
-        [triple] => triple,
-        [_, argument, ..] => {
-            return Err(Error::Argument { chore: "dist TRIPLE", argument: argument.clone() });
-        }
-    };
-    let built = build(triple)?;
-    let folder = stage(&built, triple, triple == host)?;
+    let triple = triple("dist TRIPLE", arguments)?;
+    let built = build(&triple)?;
+    let folder = stage(&built, &triple, triple == host()?)?;
     let archive = pack(&folder)?;
     println!("{}", archive.display());
     Ok(())
+}
+
+/// Returns the target triple in the only argument, or the current machine's. `chore` is the usage
+/// in the message.
+pub fn triple(chore: &'static str, arguments: &[String]) -> Result<String, Error> {
+    match arguments {
+        [] => host(),
+        [triple] => Ok(triple.clone()),
+        [_, argument, ..] => Err(Error::Argument { chore, argument: argument.clone() }),
+    }
 }
 
 /// Target triple of the current machine, as `rustc` reports it.
@@ -63,7 +66,7 @@ fn host() -> Result<String, Error> {
 
 /// Builds the programs for a target triple, and returns their folder. Fails if a program is too
 /// large.
-fn build(triple: &str) -> Result<PathBuf, Error> {
+pub fn build(triple: &str) -> Result<PathBuf, Error> {
     let packages = PROGRAMS.iter().flat_map(|(package, _)| ["-p", package]);
     output(cargo().args(["build", "--locked", "--profile", PROFILE, "--target", triple]).args(packages))?;
     let folder = target().join(triple).join(PROFILE);
@@ -134,7 +137,7 @@ fn stem(triple: &str) -> String {
 }
 
 /// File name of a program on a target triple.
-fn file_name(program: &str, triple: &str) -> String {
+pub fn file_name(program: &str, triple: &str) -> String {
     format!("{program}{}", if triple.contains("windows") { ".exe" } else { "" })
 }
 
@@ -144,17 +147,18 @@ fn cargo() -> Command {
 }
 
 /// Folder of build results.
-fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+/// Copies a file.
+pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let copied = std::fs::copy(from, to);
     copied.map(|_| ()).map_err(|source| Error::Write { path: to.display().to_string(), source })
 }
 
 /// Runs a program, in the workspace unless it has a folder, and returns its standard output.
-fn output(command: &mut Command) -> Result<String, Error> {
+pub fn output(command: &mut Command) -> Result<String, Error> {
     if command.get_current_dir().is_none() {
         command.current_dir(root());
     }
@@ -203,6 +207,7 @@ mod tests {
         let triples: std::collections::BTreeSet<&str> = triples.collect();
         assert!(triples.contains("x86_64-unknown-linux-gnu") && triples.len() >= 4, "{triples:?}");
         assert!(workflow.contains("cargo xtask dist ${{ matrix.triple }}"));
+        assert!(workflow.contains("cargo xtask wheel ${{ matrix.triple }}"));
         assert!(
             read(&root().join("Containerfile")).unwrap().contains("cargo build --locked --profile hosted")
         );

@@ -20,6 +20,7 @@ mod new_instruction;
 mod new_target;
 mod prove;
 mod source;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
     Chore { name: "dist", about: dist::ABOUT, run: dist::run },
+    Chore { name: "wheel", about: wheel::ABOUT, run: wheel::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
     Chore { name: "judges", about: judges::ABOUT, run: judges::run },
     Chore { name: "prove", about: prove::ABOUT, run: prove::run },

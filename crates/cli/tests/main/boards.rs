@@ -8,13 +8,17 @@ use serde_json::Value;
 use crate::filetests::{ROOT, diff, run_one};
 
 /// Instances of tcu, by the board's own name.
-const BOARDS: [(&str, &str); 9] = [
+const BOARDS: [(&str, &str); 13] = [
     ("artya7100t", "Digilent Arty A7-100T"),
     ("artya735t", "Digilent Arty A7-35T, as in the benchmark tables"),
+    ("artyz720", "Digilent Arty Z7-20"),
     ("cmoda7", "Digilent Cmod A7"),
+    ("kv260", "AMD Kria KV260, local memory in UltraRAM"),
     ("pynqz1", "Digilent PYNQ-Z1"),
     ("pynqz1_12x12", "Digilent PYNQ-Z1, as in the benchmark tables"),
+    ("pynqz2", "TUL PYNQ-Z2"),
     ("speech_robot", "the board of Tensil's speech robot"),
+    ("ulx3s_85f", "Radiona ULX3S with the 85F"),
     ("ultra96v2", "Avnet Ultra96-V2"),
     ("zcu104", "AMD ZCU104"),
     ("zcu104_uram", "AMD ZCU104, memories in UltraRAM"),

@@ -99,7 +99,7 @@ fn wrong_settings_are_told_with_their_place() {
     let unknown = refusal(&npu, Some("tpu"), &["check", DIGITS]);
     assert!(unknown.contains("the target of NPU_TARGET cannot be used"), "{unknown}");
     assert!(unknown.contains("did you mean `tcu`?"), "{unknown}");
-    npu.write("npu.toml", "\ntarget = \"tcu:pynqz2\"\n");
+    npu.write("npu.toml", "\ntarget = \"tcu:pynqz3\"\n");
     let unknown = refusal(&npu, None, &["check", DIGITS]);
     assert!(unknown.contains("of `npu.toml`, line 2 cannot be used"), "{unknown}");
     assert!(unknown.contains("did you mean `pynqz1`?"), "{unknown}");

@@ -33,6 +33,8 @@ fn memories(config: &Config, scalar_bits: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_target::ultra_rams;
+
     use super::*;
     use crate::config::DataType;
 
@@ -47,6 +49,27 @@ mod tests {
             let area = area(&Config::preset(name).unwrap());
             assert!(area.dsp.unwrap() <= dsp && area.bram.unwrap() <= bram, "{name}: {area:?}");
         }
+    }
+
+    /// Boards without a published instance fit their FPGAs. Block RAMs have 36 kbit; two of the
+    /// ECP5's have 18 kbit each. Sources: AMD DS190 (XC7Z020), AMD DS987 (K26), Lattice
+    /// FPGA-DS-02012 (LFE5U-85).
+    #[test]
+    fn chosen_instances_fit_their_boards() {
+        for (name, dsp, bram) in
+            [("pynqz2", 220.0, 140.0), ("artyz720", 220.0, 140.0), ("ulx3s_85f", 156.0, 208.0 / 2.0)]
+        {
+            let area = area(&Config::preset(name).unwrap());
+            assert!(area.dsp.unwrap() <= dsp && area.bram.unwrap() <= bram, "{name}: {area:?}");
+        }
+        let kv260 = Config::preset("kv260").unwrap();
+        assert!(area(&kv260).dsp.unwrap() <= 1248.0);
+        assert_eq!(ultra_rams(kv260.local_depth, kv260.vector_bits()), 48.0, "of 64 UltraRAMs");
+        assert_eq!(
+            block_rams(kv260.accumulator_depth, kv260.vector_bits(), false),
+            114.0,
+            "of 144 block RAMs"
+        );
     }
 
     #[test]

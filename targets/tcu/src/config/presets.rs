@@ -3,13 +3,17 @@
 use super::{Board, Config};
 
 /// Name and file of every board.
-const PRESETS: [(&str, &str); 9] = [
+const PRESETS: [(&str, &str); 13] = [
     ("artya7100t", include_str!("../../configs/artya7100t.tarch")),
     ("artya735t", include_str!("../../configs/artya735t.tarch")),
+    ("artyz720", include_str!("../../configs/artyz720.tarch")),
     ("cmoda7", include_str!("../../configs/cmoda7.tarch")),
+    ("kv260", include_str!("../../configs/kv260.tarch")),
     ("pynqz1", include_str!("../../configs/pynqz1.tarch")),
     ("pynqz1_12x12", include_str!("../../configs/pynqz1_12x12.tarch")),
+    ("pynqz2", include_str!("../../configs/pynqz2.tarch")),
     ("speech_robot", include_str!("../../configs/speech_robot.tarch")),
+    ("ulx3s_85f", include_str!("../../configs/ulx3s_85f.tarch")),
     ("ultra96v2", include_str!("../../configs/ultra96v2.tarch")),
     ("zcu104", include_str!("../../configs/zcu104.tarch")),
     ("zcu104_uram", include_str!("../../configs/zcu104_uram.tarch")),
