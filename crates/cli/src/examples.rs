@@ -152,6 +152,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Show where a board differs from the machine"),
         ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "Compare the board's memory"),
     ]),
+    ("explain", &[
+        ("npu explain saturation", "Explain a term; `npu explain` lists all terms"),
+        ("npu explain open-dimensions", "Explain an error code"),
+        ("npu explain lost-addition --target tcu", "Explain a finding of `npu lint`"),
+        ("npu explain matmul --target tcu", "Print one instruction"),
+    ]),
     ("lsp", &[
         ("npu lsp", "Serve the editor that starts it"),
         ("npu lsp --target tcu:zcu104", "Serve it, with a target for texts that specify none"),

@@ -45,7 +45,9 @@ pub enum Failure {
     },
     /// A file that the command would replace was changed after npukit wrote it.
     #[error("`{path}` is not as npukit wrote it")]
-    #[diagnostic(help("`-o DIR` writes to another folder, `--force` replaces the file; nothing was written"))]
+    #[diagnostic(help(
+        "`-o DIR` writes to another folder, `--force` replaces the file; nothing was written"
+    ))]
     Changed {
         /// Path of the file.
         path: String,
@@ -217,6 +219,15 @@ impl Failure {
     }
 }
 
+/// Returns the codes of all errors, in alphabetical order.
+pub fn codes() -> Vec<npukit::Code> {
+    let mut codes = npukit::error_codes();
+    codes.extend(<Failure as npukit::Coded>::CODES);
+    codes.push(crate::usage::USAGE);
+    codes.sort();
+    codes
+}
+
 /// Files that were written although writing failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
@@ -265,10 +276,7 @@ mod tests {
     #[test]
     fn every_code_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
-        let mut codes = npukit::error_codes();
-        codes.extend(<Failure as npukit::Coded>::CODES);
-        codes.push(crate::usage::USAGE);
-        codes.sort();
+        let codes = codes();
         assert!(codes.windows(2).all(|pair| pair[0].name != pair[1].name), "a code has two meanings");
         let row = |code: &npukit::Code| format!("| `{}` | {} |\n", code.name, code.meaning);
         let page = format!("{HEAD}{}", codes.iter().map(row).collect::<String>());

@@ -102,9 +102,12 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let (report, bytes) = verbs::asm(&args.file, target, context())?;
     let list = |_: &PathBuf| verbs::list(&args.file, target, context());
     let listed = args.listing.as_ref().map(list).transpose()?;
-    let output = args.output.clone().unwrap_or_else(|| format!("{}{}", chosen::stem(&args.file), report.extension).into());
-    let map =
-        map_path(args, &output).map(|path| Ok((path, verbs::source_map(&args.file, target, &bytes, context())?)));
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| format!("{}{}", chosen::stem(&args.file), report.extension).into());
+    let map = map_path(args, &output)
+        .map(|path| Ok((path, verbs::source_map(&args.file, target, &bytes, context())?)));
     let map = map.transpose().map_err(|error: npukit::Error| error)?;
     let map = map.and_then(|(path, map)| Some((path, map?)));
     let listing = args.listing.iter().zip(&listed).map(|(path, text)| (path.clone(), text.as_bytes()));

@@ -7,13 +7,13 @@ use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
+use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs};
 use crate::chosen;
 use crate::disk::write_all;
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
-use crate::requests::{calibration_with, context, input_files, meaning, preprocess, source};
+use crate::requests::{calibration_with, context, input_files, meaning, preprocess_samples, source};
 use crate::table::facts;
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -35,6 +35,9 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
@@ -63,7 +66,7 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
-    let preprocess = preprocess(&args.preprocess);
+    let preprocess = preprocess_samples(&args.preprocess, &args.samples, &args.calibration.range);
     let source =
         source(&args.source, &args.lowering, calibration_with(&args.calibration, &args.inputs, &preprocess))?;
     let time = time::Request {

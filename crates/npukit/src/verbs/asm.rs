@@ -57,8 +57,7 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
     let (target, target_warnings) = (instance.info().name.clone(), instance.info().warnings.clone());
     // Default: the target accepts words under any name.
     let extension = instance.info().words_extension.unwrap_or(".bin");
-    let report =
-        AsmReport { target, instructions, bytes: bytes.len(), extension, warnings, target_warnings };
+    let report = AsmReport { target, instructions, bytes: bytes.len(), extension, warnings, target_warnings };
     Ok((report, bytes))
 }
 
