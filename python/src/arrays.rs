@@ -15,7 +15,15 @@ pub type Named<'py> = (Option<String>, Bound<'py, PyUntypedArray>);
 /// Converts arrays to inputs of a verb. Each is copied once, to the type in which its elements are
 /// computed.
 pub fn inputs(arrays: &[Named<'_>]) -> PyResult<Vec<InputFile>> {
-    let one = |(name, array): &Named<'_>| Ok(InputFile::of_array(name.as_deref(), tensor(array)?));
+    let one = |(name, array): &Named<'_>| {
+        if array.dtype().kind() == b'U' {
+            let text = array.call_method0("item")?.extract::<String>()?;
+            if text.starts_with("random:") {
+                return Ok(InputFile { name: name.clone(), ..InputFile::parse(&text) });
+            }
+        }
+        Ok(InputFile::of_array(name.as_deref(), tensor(array)?))
+    };
     arrays.iter().map(one).collect()
 }
 

@@ -28,6 +28,7 @@ pub struct Values {
     scale: Option<f64>,
     mean: Vec<f64>,
     std: Vec<f64>,
+    samples: Option<usize>,
 }
 
 /// Choice of number formats.
@@ -57,8 +58,8 @@ impl From<Reading> for ModelOptions {
 }
 
 impl From<Values> for Preprocess {
-    fn from(Values { scale, mean, std }: Values) -> Self {
-        Self { scale, mean, std }
+    fn from(Values { scale, mean, std, samples }: Values) -> Self {
+        Self { scale, mean, std, samples, ..Self::default() }
     }
 }
 

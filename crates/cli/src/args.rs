@@ -8,7 +8,7 @@ use clap_complete::ArgValueCandidates;
 use npukit::{GivenRange, MemFile, QuantiseMethod};
 
 use crate::args::values::{
-    dimension, fixed, given_range, input_shape, mem_file, number, quantise_method, share, state,
+    dimension, fixed, given_range, input_shape, mem_file, number, quantise_method, share, size, state,
 };
 use crate::candidates::targets;
 
@@ -59,8 +59,8 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
     /// Interpretation of Resize at opset 10: by default `asymmetric`, with a warning
-    #[arg(long, value_enum, hide_short_help = true)]
-    pub resize: Option<Resize>,
+    #[arg(long, value_enum, hide_short_help = true, value_name = "MODE")]
+    pub resize_mode: Option<Resize>,
     /// Accept a model that takes far more time or memory than its size suggests
     ///
     /// It is evaluated anyway, and the constants that its operators generate are created, however
@@ -93,7 +93,7 @@ pub struct StateArgs {
     ///
     /// Write it as `state=stateN`. Samples are then successive calls. All inputs of this kind must
     /// be listed.
-    #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state)]
+    #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state, hide_short_help = true)]
     pub pairs: Vec<(String, String)>,
 }
 
@@ -157,6 +157,27 @@ pub struct PreprocessArgs {
     /// Divide after --mean: one or per channel
     #[arg(long, value_name = "D[,D..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub std: Vec<f64>,
+    /// Resize images to this size, as `256x256`
+    ///
+    /// Bilinear, with the results of Pillow. Without --crop, this must be the size of the input.
+    #[arg(long, value_name = "WxH", value_parser = size, hide_short_help = true)]
+    pub resize: Option<(usize, usize)>,
+    /// Crop images to the input's size, around the center
+    ///
+    /// After --resize. Images must be at least as large as the input.
+    #[arg(long, hide_short_help = true)]
+    pub crop: bool,
+}
+
+/// Option that limits the samples.
+#[derive(Debug, Args)]
+#[command(next_help_heading = INPUTS)]
+pub struct SamplesArgs {
+    /// Use only the first N samples
+    ///
+    /// Of random inputs, N samples are drawn instead of 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub samples: Option<u32>,
 }
 
 /// When layers are scaled by powers of two.

@@ -62,6 +62,12 @@ pub fn terms() -> Vec<CompletionCandidate> {
     terms.collect()
 }
 
+/// Returns names that `npu explain` explains.
+pub fn explained() -> Vec<CompletionCandidate> {
+    let codes = crate::failure::codes().into_iter().map(|code| candidate(code.name.to_owned(), code.meaning));
+    terms().into_iter().chain(codes).chain(lints()).chain(instructions()).collect()
+}
+
 /// Returns the codes of lint findings.
 pub fn lints() -> Vec<CompletionCandidate> {
     // Default: no target is named, so none can be unknown.

@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ColorChoice, CommandFactory, Parser, Subcommand, Valu
 use clap_complete::ArgValueCandidates;
 
 use crate::args::GLOBAL;
+use crate::candidates::targets;
 use crate::commands::asm::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
@@ -16,6 +17,7 @@ use crate::commands::debug::DebugArgs;
 use crate::commands::demo::DemoArgs;
 use crate::commands::diff::DiffArgs;
 use crate::commands::eval::EvalArgs;
+use crate::commands::explain::ExplainArgs;
 use crate::commands::explore::ExploreArgs;
 use crate::commands::generate::GenerateArgs;
 use crate::commands::glossary::GlossaryArgs;
@@ -49,6 +51,10 @@ pub struct Cli {
     #[arg(short, long, global = true, action = ArgAction::Help, help_heading = GLOBAL)]
     #[arg(long_help = "Print help (see a summary with '-h')")]
     pub help: Option<bool>,
+    /// Target, also after the command
+    #[arg(long, value_name = "TARGET", hide_short_help = true, help_heading = GLOBAL)]
+    #[arg(add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
     /// Print JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
@@ -93,14 +99,14 @@ pub fn command() -> clap::Command {
 pub enum Command {
     /// Compile a model to the files that the board's driver loads
     Compile(CompileArgs),
-    /// Run a model or an artifact bit-exactly; a model is compared with float
+    /// Run a model or an artifact bit-exactly, or a model in float
     Run(Box<RunArgs>),
-    /// Compute a model in float only
+    /// Compute a model in float only, as `npu run` without a target
     Eval(EvalArgs),
     /// Show how long a model or an artifact takes, and where the time goes (also `npu profile`)
     #[command(alias = "profile")] // a visible one is offered by shells instead of the name
     Time(Box<TimeArgs>),
-    /// Write every tensor of a run as an array: of a model in float, or of a program on the machine
+    /// Write every tensor of a run as an array, as `npu run --dump`
     Trace(TraceArgs),
     /// Step through a program, forwards and backwards, and inspect its memories
     Debug(Box<DebugArgs>),
@@ -140,7 +146,9 @@ pub enum Command {
     Cosim(Box<CosimArgs>),
     /// Encode and decode the host's registers, commands and status
     Host(HostArgs),
-    /// Explain the terms of the field, of npukit and of its targets
+    /// Explain a term, an error code, a lint finding or an instruction
+    Explain(ExplainArgs),
+    /// Explain the terms of the field, of npukit and of its targets (see `npu explain`)
     Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),

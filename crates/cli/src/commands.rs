@@ -11,6 +11,7 @@ pub mod debug;
 pub mod demo;
 pub mod diff;
 pub mod eval;
+pub mod explain;
 pub mod explore;
 pub mod generate;
 pub mod glossary;
@@ -64,6 +65,7 @@ pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Fa
         Command::Isa(args) => isa::run(args),
         Command::Rtl(args) => rtl::run(args),
         Command::Cosim(args) => cosim::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Glossary(args) => glossary::run(args),
         Command::Host(args) => host::run(args),
         Command::Bench(args) => bench::run(args),

@@ -12,14 +12,14 @@ pub const FIRST: [Example; 3] = [
         "npu run model.onnx --target tcu:pynqz1 --input x.npy",
         "What does the accelerator compute, bit for bit?",
     ),
-    ("npu compile model.onnx --target tcu:pynqz1 -o out/", "Which files does the board load?"),
+    ("npu compile model.onnx --target tcu:pynqz1", "Which files does the board load?"),
 ];
 
 /// Examples of all verbs. Command lines are written as in a shell.
 #[rustfmt::skip] // A table.
 const EXAMPLES: &[(&str, &[Example])] = &[
     ("compile", &[
-        ("npu compile m.onnx --target tcu:pynqz1 -o out/", "Write the files that the board's driver loads"),
+        ("npu compile m.onnx --target tcu:pynqz1", "Write the files that the board's driver loads"),
         ("npu compile m.onnx --target opu --calibrate x.npy -o out/", "Choose integer scales from typical inputs"),
         ("npu compile m.onnx --target tcu --emit plan", "Show the memory plan"),
         ("npu compile m.onnx --target tcu -o out/ --test-vectors x.npy", "Write an input and its bit-exact output, too"),
@@ -69,7 +69,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("zoo", &[
         ("npu zoo", "List the reference networks"),
-        ("npu zoo resnet20v2 -o m.onnx", "Write one of them"),
+        ("npu zoo resnet20v2", "Write one of them: resnet20v2.onnx"),
         ("npu zoo mlp -o m.onnx --seed 7", "Write it with other weights"),
     ]),
     ("bench", &[
@@ -84,7 +84,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu host pccx answers c.txt", "Let the device answer commands with a language model"),
     ]),
     ("asm", &[
-        ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Assemble a text to words"),
+        ("npu asm p.s --target tcu:pynqz1", "Assemble a text to words: p.tprog"),
         ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and assemble them to words"),
         ("npu asm p.s --target opu -o p.words --map lines.json", "Write the source map to another file than p.words.map"),
     ]),
@@ -105,7 +105,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu format k.pasm --target drra --check", "Fail if it is not formatted"),
     ]),
     ("report", &[
-        ("npu report m.onnx --target tcu --input x.npy -o report.html", "Show layers, units, memories and values"),
+        ("npu report m.onnx --target tcu --input x.npy", "Show layers, units, memories and values"),
         ("npu report m.onnx --target opu --against report.html -o both.html", "Compare it with another target"),
         ("npu report m.onnx --target tcu --svg figures/", "Draw the roofline and the timeline for a paper"),
     ]),
@@ -116,7 +116,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
          "Write the fastest machine that fits, and its program"),
     ]),
     ("rtl", &[
-        ("npu rtl tcu:zcu104 -o out/", "Write the circuit of a board"),
+        ("npu rtl tcu:zcu104", "Write the circuit of a board"),
         ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write the circuit of your own instance"),
         ("npu rtl tcu:zcu104 --released -o out/", "Write it with the defects of the released circuit"),
     ]),
@@ -152,6 +152,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu diff m.onnx@tcu:pynqz1 board.npz --input x.npy", "Show where a board differs from the machine"),
         ("npu diff out/m_onnx_pynqz1.tmodel dram0=dram0.bin --input x.npy", "Compare the board's memory"),
     ]),
+    ("explain", &[
+        ("npu explain saturation", "Explain a term; `npu explain` lists all terms"),
+        ("npu explain open-dimensions", "Explain an error code"),
+        ("npu explain lost-addition --target tcu", "Explain a finding of `npu lint`"),
+        ("npu explain matmul --target tcu", "Print one instruction"),
+    ]),
     ("lsp", &[
         ("npu lsp", "Serve the editor that starts it"),
         ("npu lsp --target tcu:zcu104", "Serve it, with a target for texts that specify none"),
@@ -161,7 +167,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu completions fish", "Print the script for fish: `npu completions fish | source`"),
     ]),
     ("man", &[
-        ("npu man -o man1", "Write the pages; `man man1/npu-run.1` shows one"),
+        ("npu man", "Write the pages; `man man1/npu-run.1` shows one"),
         ("npu man -o man1 --date 2026-01-31", "Write them with a date"),
     ]),
 ];

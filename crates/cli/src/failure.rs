@@ -43,6 +43,22 @@ pub enum Failure {
         /// Path of the other output.
         other: String,
     },
+    /// A file that the command would replace was changed after npukit wrote it.
+    #[error("`{path}` is not as npukit wrote it")]
+    #[diagnostic(help(
+        "`-o DIR` writes to another folder, `--force` replaces the file; nothing was written"
+    ))]
+    Changed {
+        /// Path of the file.
+        path: String,
+    },
+    /// A file with the name that the command chose would be lost.
+    #[error("`{path}` exists with other contents")]
+    #[diagnostic(help("name another file for the output with `-o`; nothing was written"))]
+    Foreign {
+        /// Path of the file.
+        path: String,
+    },
     /// A table does not have a column.
     #[error("there is no column `{name}`{meant}; columns are {legal}")]
     Column {
@@ -107,6 +123,8 @@ codes!(Failure {
     Write = "not-written": "a file cannot be written; no other file was written either, unless the message lists it";
     SameFile = "same-file": "an output is a file that the command reads";
     SameOutput = "same-output": "two outputs are the same file";
+    Changed = "changed-file": "a file of a circuit was changed after npukit wrote it, and `--force` is not given";
+    Foreign = "foreign-file": "a file with the name that a command chose has other contents, which would be lost";
     NoModels = "no-models": "an accuracy table is asked for without its networks";
     Dump = "invalid-dump": "the value of `--dump` names neither a file nor a memory range";
     Column = "unknown-column": "a column of `--columns` or `--sort` is not in the table";
@@ -136,6 +154,8 @@ impl Failure {
             Self::Verb(error) => error.is_usage(),
             Self::SameFile { .. }
             | Self::SameOutput { .. }
+            | Self::Changed { .. }
+            | Self::Foreign { .. }
             | Self::Column { .. }
             | Self::Dump { .. }
             | Self::NoModels
@@ -154,9 +174,11 @@ impl Failure {
         let one = |path: &str| vec![Diagnostic::of(npukit::Coded::code(self), self).at(Place::file(path))];
         match self {
             Self::Verb(error) => error.diagnostics(),
-            Self::Write { path, .. } | Self::SameFile { path, .. } | Self::SameOutput { path, .. } => {
-                one(path)
-            }
+            Self::Write { path, .. }
+            | Self::SameFile { path, .. }
+            | Self::SameOutput { path, .. }
+            | Self::Changed { path }
+            | Self::Foreign { path } => one(path),
             Self::Column { .. }
             | Self::Dump { .. }
             | Self::NoModels
@@ -195,6 +217,15 @@ impl Failure {
             _ => None,
         }
     }
+}
+
+/// Returns the codes of all errors, in alphabetical order.
+pub fn codes() -> Vec<npukit::Code> {
+    let mut codes = npukit::error_codes();
+    codes.extend(<Failure as npukit::Coded>::CODES);
+    codes.push(crate::usage::USAGE);
+    codes.sort();
+    codes
 }
 
 /// Files that were written although writing failed.
@@ -245,10 +276,7 @@ mod tests {
     #[test]
     fn every_code_is_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
-        let mut codes = npukit::error_codes();
-        codes.extend(<Failure as npukit::Coded>::CODES);
-        codes.push(crate::usage::USAGE);
-        codes.sort();
+        let codes = codes();
         assert!(codes.windows(2).all(|pair| pair[0].name != pair[1].name), "a code has two meanings");
         let row = |code: &npukit::Code| format!("| `{}` | {} |\n", code.name, code.meaning);
         let page = format!("{HEAD}{}", codes.iter().map(row).collect::<String>());

@@ -14,7 +14,7 @@ use crate::examples::FIRST;
 /// Verbs by purpose. All other verbs, for programs and for developers of npukit, are listed by `npu
 /// help --all`.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Start", &["demo", "zoo", "targets", "glossary"]),
+    ("Start", &["demo", "zoo", "targets", "explain"]),
     ("Your network", &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "diff"]),
     ("Programs", &["asm", "disasm", "debug", "lint", "format", "isa"]),
     ("Hardware", &["rtl", "cosim"]),

@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod cache;
 mod candidates;
+mod chosen;
 mod cli;
 mod colour;
 mod commands;

@@ -1,13 +1,13 @@
 //! Conversion of arguments to requests of the library: sources, inputs, number options.
 
 use npukit::{
-    AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, OwnInputs, Preprocess,
-    RescaleMode, Source, Stateful,
+    AccuracyOptions, Calibration, Context, GivenRange, InputFile, Meaning, ModelOptions, OwnInputs,
+    Preprocess, RescaleMode, Source, Stateful,
 };
 
 use crate::args::{
     AccuracyArgs, CalibrationArgs, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs, Rescale, Resize,
-    SourceArgs, StateArgs, StrictArgs,
+    SamplesArgs, SourceArgs, StateArgs, StrictArgs,
 };
 use crate::cache;
 use crate::disk::{Disk, settle};
@@ -26,7 +26,7 @@ pub fn model_options(args: &ModelArgs) -> ModelOptions {
         input_shapes: args.input_shapes.iter().cloned().collect(),
         values: args.values.iter().cloned().collect(),
         outputs: args.outputs.clone(),
-        resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
+        resize_half_pixel: args.resize_mode.map(|mode| mode == Resize::HalfPixel),
         unlimited: args.no_limit,
     }
 }
@@ -36,7 +36,15 @@ pub fn stateful(args: &StateArgs) -> Stateful {
 }
 
 pub fn preprocess(args: &PreprocessArgs) -> Preprocess {
-    Preprocess { scale: args.scale, mean: args.mean.clone(), std: args.std.clone() }
+    let (mean, std) = (args.mean.clone(), args.std.clone());
+    Preprocess { scale: args.scale, mean, std, resize: args.resize, crop: args.crop, ..Preprocess::default() }
+}
+
+/// Returns the preprocessing of a verb that runs inputs: with a limit of samples, and ranges for
+/// random ones.
+pub fn preprocess_samples(args: &PreprocessArgs, samples: &SamplesArgs, ranges: &[GivenRange]) -> Preprocess {
+    let samples = samples.samples.map(|count| count as usize);
+    Preprocess { samples, ranges: ranges.to_vec(), ..preprocess(args) }
 }
 
 /// Returns the calibration of a verb that runs inputs: they are used if no calibration inputs are
@@ -46,7 +54,8 @@ pub fn calibration_with(args: &CalibrationArgs, inputs: &[String], preprocess: &
     // inputs.
     let is_used = !args.calibrate.is_empty();
     let own = OwnInputs { files: input_files(inputs), preprocess: preprocess.clone() };
-    let preprocess = if is_used { preprocess.clone() } else { Preprocess::default() };
+    let all = || Preprocess { samples: None, ..preprocess.clone() };
+    let preprocess = if is_used { all() } else { Preprocess::default() };
     Calibration { own: Some(own), ..calibration(args, preprocess) }
 }
 

@@ -21,14 +21,14 @@ use crate::options::ANY;
 
 /// Target of commands without `--target`.
 const VARIABLE: &str = "NPU_TARGET";
-/// Verbs that work without a target, in float.
-const IN_FLOAT: &[&str] = &["generate", "trace"];
+/// Verbs that work without a target: in float, or for all targets.
+const WITHOUT_TARGET: &[&str] = &["explain", "generate", "trace"];
 /// Options that a file may set in addition to target options, and whether they only apply to
 /// models.
 #[rustfmt::skip] // A table.
 const SETTABLE: &[(&str, bool)] = &[
     ("batch", true),
-    ("resize", true),
+    ("resize-mode", true),
     ("rescale", true),
     ("quantise", true),
     ("max-error", true),
@@ -83,12 +83,19 @@ impl Settings {
     pub fn complete(&self, command: Command, matches: ArgMatches) -> Result<ArgMatches, Failure> {
         let Some((verb, given)) = matches.subcommand() else { return Ok(matches) };
         let Some(of_verb) = command.find_subcommand(verb) else { return Ok(matches) };
+        let has_target = argument(of_verb, "target").is_some();
+        let before = text_of(&matches, "target");
+        if before.is_some() && !has_target {
+            return Err(Failure::setting("`--target`", format!("`npu {verb}` does not take this option")));
+        }
         // Default: a verb without a source has no artifact.
         let artifact = given.try_get_one::<String>("path").ok().flatten();
         let is_artifact = artifact.is_some_and(|path| npukit::is_artifact(path));
         let artifact = artifact.and_then(|path| npukit::artifact_target(path));
-        let takes_target = !is_artifact && argument(of_verb, "target").is_some() && !IN_FLOAT.contains(&verb);
-        let named = if takes_target { text_of(given, "target") } else { None };
+        let takes_target = !is_artifact && has_target && !WITHOUT_TARGET.contains(&verb);
+        let after = if has_target { text_of(given, "target") } else { None };
+        let before = before.filter(|_| after.is_none());
+        let named = after.or_else(|| before.clone()).filter(|_| takes_target);
         let default = if takes_target && named.is_none() { self.target()? } else { None };
         let spec = named.or_else(|| default.as_ref().map(|default| default.spec.clone()));
         let target = artifact.or_else(|| accelerator(spec.as_deref()?));
@@ -100,7 +107,8 @@ impl Settings {
                 values.insert(arg.get_id().to_string(), entry.value.clone());
             }
         }
-        values.extend(default.map(|default| ("target".to_owned(), default.spec)));
+        let spec = before.or(default.map(|default| default.spec));
+        values.extend(spec.map(|spec| ("target".to_owned(), spec)));
         if values.is_empty() {
             return Ok(matches);
         }

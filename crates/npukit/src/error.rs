@@ -235,9 +235,9 @@ pub enum Error {
         /// Known names of this kind.
         known: Vec<String>,
     },
-    /// A word is not in the glossary.
+    /// A word is neither a term nor another name that can be explained.
     #[error("`{word}` is not in the glossary")]
-    #[diagnostic(help("{}`npu glossary` has them all", did_you_mean(meant.as_deref())))]
+    #[diagnostic(help("{}`npu explain` lists all terms; error codes, lint findings and instructions are explained, too", did_you_mean(meant.as_deref())))]
     UnknownTerm {
         /// Word given.
         word: String,
@@ -472,7 +472,9 @@ pub enum Error {
         "`{path}` is {width} x {height} pixels, but input `{input}` takes {wanted_width} x {wanted_height} (width x \
          height)"
     )]
-    #[diagnostic(help("resize it as in training, or export the model for the size of the image"))]
+    #[diagnostic(help(
+        "resize it as in training: --resize {wanted_width}x{wanted_height}, or --crop for the center of a larger image"
+    ))]
     PictureSize {
         /// Path of the image.
         path: String,

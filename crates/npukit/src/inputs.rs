@@ -17,7 +17,9 @@ mod picture;
 mod pixels;
 mod png;
 mod preprocess;
+mod random;
 mod read;
+mod resize;
 mod sample;
 mod sound;
 pub(crate) mod wanted;
@@ -31,13 +33,14 @@ use crate::error::Error;
 use crate::run::stateful::States;
 use assign::assign;
 pub(crate) use lend::{names, shapes};
-use media::Given;
+use media::{Given, Media};
 pub use preprocess::Preprocess;
 use read::{Offer, joined};
 pub(crate) use sample::Sample;
 use wanted::Wanted;
 
-/// File of inputs, given as `NAME=FILE` or `FILE` on the command line, or an array in memory.
+/// File of inputs, given as `NAME=FILE` or `FILE` on the command line, or an array in memory. The
+/// path `random:SEED` means random numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputFile {
     /// Input that it is for. `None`: the names of its arrays, otherwise the order of the inputs,
@@ -110,14 +113,21 @@ pub(crate) fn samples_of_calls(
     let mut notes = Vec::new();
     let offers = offers(files, inputs.len(), reader, read_text, &mut notes)?;
     let names: Vec<&str> = inputs.iter().map(|input| input.port.name.as_str()).collect();
+    let (offers, seed) = random::apart(offers);
     let slots = assign(offers, &names, &mut notes)?;
-    // Samples per input, and inputs with a single sample for all calls.
-    let (mut parts, mut begins) = (Vec::new(), Vec::new());
+    // Samples per input, inputs with a single sample for all calls, and random inputs.
+    let (mut parts, mut begins, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
     for (slot, input) in slots.into_iter().zip(inputs) {
         let port = &input.port;
         let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
         let is_state = states.is_some_and(|states| states.feeds(&port.name));
-        parts.push(match slot {
+        let is_known = is_state || input.initial.is_some();
+        let seed = seed.filter(|_| !is_known).map(Given::Random);
+        parts.push(match slot.or(seed) {
+            Some(Given::Random(seed)) => {
+                drawn.push((parts.len(), seed));
+                Vec::new()
+            }
             Some(given) => fitted(given, input, preprocess, &mut notes)?,
             None => {
                 begins.push(parts.len());
@@ -130,6 +140,15 @@ pub(crate) fn samples_of_calls(
         if is_state {
             begins.push(parts.len() - 1);
         }
+    }
+    let others =
+        (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
+    let count = others.filter(|&count| count > 0).unwrap_or(preprocess.samples.unwrap_or(1)); // Default: one.
+    for (index, seed) in drawn {
+        let input = &inputs[index];
+        let made = random::samples(input, index, (seed, count), &preprocess.ranges, &mut notes);
+        let misfit = || PortError::Missing { name: input.port.name.clone(), shape: input.port.shape.clone() };
+        parts[index] = made.ok_or_else(misfit)?;
     }
     // Default: a network that has only states is called once.
     let calls =
@@ -165,13 +184,25 @@ fn fitted(
     preprocess: &Preprocess,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Tensor>, Error> {
-    let array = match given {
-        Given::Array(tensor) => tensor,
-        Given::Rows(rows) => return fit::fit_rows(rows, input, preprocess, notes),
-        Given::Pictures(pictures) => picture::tensor(&pictures, input, notes)?,
-        Given::Sounds(sounds) => sound::tensor(&sounds, input, notes)?,
+    let most = preprocess.samples.unwrap_or(usize::MAX); // Default: all samples.
+    let first = |mut media: Vec<Media>| {
+        media.truncate(most);
+        media
     };
-    fit::fit(array, input, preprocess, notes)
+    let mut samples = match given {
+        Given::Array(tensor) => fit::fit(tensor, input, preprocess, notes)?,
+        Given::Rows(rows) => fit::fit_rows(rows, input, preprocess, notes)?,
+        Given::Pictures(pictures) => {
+            let array = picture::tensor(&first(pictures), input, preprocess, notes)?;
+            fit::fit(array, input, preprocess, notes)?
+        }
+        Given::Sounds(sounds) => {
+            fit::fit(sound::tensor(&first(sounds), input, notes)?, input, preprocess, notes)?
+        }
+        Given::Random(_) => Vec::new(), // Drawn once the number of samples is known.
+    };
+    samples.truncate(most);
+    Ok(samples)
 }
 
 /// Transposes samples by input to inputs by sample.
@@ -300,7 +331,7 @@ mod tests {
         let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
         let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
         let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None, element: None };
-        let inputs = [Wanted { port, element: None, channels: Some(1), initial: None }];
+        let inputs = [Wanted { port, element: None, channels: Some(1), initial: None, range: None }];
         let found = |paths: &[&str]| {
             let files: Vec<InputFile> = paths.iter().map(|path| InputFile::parse(path)).collect();
             samples(&files, &inputs, &Preprocess::default(), &reader, None)

@@ -56,8 +56,9 @@ impl ModelOptions {
         told.extend(self.values.iter().map(|(name, number)| format!("--set {name}={number}")));
         told.extend(self.outputs.iter().map(|name| format!("--outputs {name}")));
         told.extend(
-            self.resize_half_pixel
-                .map(|is_half| format!("--resize {}", if is_half { "half-pixel" } else { "asymmetric" })),
+            self.resize_half_pixel.map(|is_half| {
+                format!("--resize-mode {}", if is_half { "half-pixel" } else { "asymmetric" })
+            }),
         );
         told.extend(self.unlimited.then(|| "--no-limit".to_owned()));
         told

@@ -28,6 +28,7 @@ pub mod demo;
 pub mod diff;
 pub mod disasm;
 pub mod eval;
+pub mod explain;
 pub mod explore;
 pub mod generate;
 pub mod glossary;

@@ -10,16 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 # An array, or a mapping of arrays by input name.
+# The text `random:SEED` is an array of random numbers.
 Arrays = Union[npt.ArrayLike, Mapping[str, npt.ArrayLike]]
 Path = Union[str, "os.PathLike[str]"]
 
 
 class Values(TypedDict, total=False):
-    """Preprocessing of samples: `(x * scale - mean) / std`. Each is one number, or one per channel."""
+    """Preprocessing of samples: `(x * scale - mean) / std`. Each is one number, or one per channel.
+
+    `samples` takes only the first samples.
+    """
 
     scale: float
     mean: float | Sequence[float]
     std: float | Sequence[float]
+    samples: int
 
 
 def path(given: Path) -> str:
@@ -44,14 +49,19 @@ def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
 def preprocess(given: Values | None) -> dict[str, Any]:
     """Returns the preprocessing of samples for the native part."""
     values = dict(given or {})
-    unknown = values.keys() - {"scale", "mean", "std"}
+    unknown = values.keys() - {"scale", "mean", "std", "samples"}
     if unknown:
-        raise TypeError(f"preprocess takes scale, mean and std, not {', '.join(sorted(unknown))}")
+        raise TypeError(f"preprocess takes scale, mean, std and samples, not {', '.join(sorted(unknown))}")
 
     def numbers(value: Any) -> list[float]:
         return [] if value is None else [float(number) for number in np.atleast_1d(value)]
 
-    return {"scale": values.get("scale"), "mean": numbers(values.get("mean")), "std": numbers(values.get("std"))}
+    return {
+        "scale": values.get("scale"),
+        "mean": numbers(values.get("mean")),
+        "std": numbers(values.get("std")),
+        "samples": values.get("samples"),
+    }
 
 
 def numbers(

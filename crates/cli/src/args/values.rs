@@ -26,6 +26,15 @@ pub fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be a number, as `0.5` or `1/255`".to_owned())
 }
 
+/// Parses `256x256`.
+pub fn size(text: &str) -> Result<(usize, usize), String> {
+    let size = |text: &str| text.trim().parse().ok().filter(|&size: &usize| size > 0);
+    let pair = text.split_once('x').and_then(|(width, height)| size(width).zip(size(height)));
+    pair.ok_or_else(|| {
+        "must be WIDTHxHEIGHT in pixels, as `256x256` (--resize-mode is for the operator Resize)".to_owned()
+    })
+}
+
 /// Parses `0.9` or `90%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
@@ -89,6 +98,8 @@ mod tests {
 
     #[test]
     fn shapes_are_parsed() {
+        assert_eq!(size("32x24"), Ok((32, 24)));
+        assert!(size("32").is_err() && size("0x2").is_err() && size("half-pixel").is_err());
         assert_eq!(input_shape("x=1, 3,8"), Ok(("x".to_owned(), vec![1, 3, 8])));
         assert!(input_shape("x").is_err() && input_shape("x=1,a").is_err());
         assert_eq!(dimension("batch=8"), Ok(("batch".to_owned(), 8)));

@@ -1,6 +1,6 @@
 //! The verbs `npu asm`, `npu disasm` and `npu format`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::args::{OUTPUT, StrictArgs, TARGET};
 use crate::candidates::targets;
+use crate::chosen;
 use crate::disk::{overwrite, settle, write_all};
 use crate::failure::Failure;
 use crate::requests::{context, needed, strictly};
@@ -33,9 +34,11 @@ pub struct AsmArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub strict: StrictArgs,
-    /// File for the words
+    /// File for the words, by default the name of the source
+    ///
+    /// The extension is the target's: `p.s` becomes `p.tprog` for tcu, in the current folder.
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// File for the source map instead of OUT.map
     ///
     /// The map contains the text, and the origin of each word in it. With a map next to a binary
@@ -99,15 +102,19 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let (report, bytes) = verbs::asm(&args.file, target, context())?;
     let list = |_: &PathBuf| verbs::list(&args.file, target, context());
     let listed = args.listing.as_ref().map(list).transpose()?;
-    let map =
-        map_path(args).map(|path| Ok((path, verbs::source_map(&args.file, target, &bytes, context())?)));
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| format!("{}{}", chosen::stem(&args.file), report.extension).into());
+    let map = map_path(args, &output)
+        .map(|path| Ok((path, verbs::source_map(&args.file, target, &bytes, context())?)));
     let map = map.transpose().map_err(|error: npukit::Error| error)?;
     let map = map.and_then(|(path, map)| Some((path, map?)));
     let listing = args.listing.iter().zip(&listed).map(|(path, text)| (path.clone(), text.as_bytes()));
     let maps = map.iter().map(|(path, map)| (path.clone(), &map[..]));
-    let files = std::iter::once((args.output.clone(), &bytes[..])).chain(listing).chain(maps);
+    let files = std::iter::once((output.clone(), &bytes[..])).chain(listing).chain(maps);
     write_all(&files.collect::<Vec<_>>())?;
-    let output = args.output.display().to_string();
+    let output = output.display().to_string();
     let listing = args.listing.as_ref().map(|path| path.display().to_string());
     let mut text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
     text.extend(listing.iter().map(|path| format!("wrote {path}\n")));
@@ -122,15 +129,15 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
 }
 
 /// Returns the path of the source map: next to the words, unless they are not written to a file.
-fn map_path(args: &AsmArgs) -> Option<PathBuf> {
+fn map_path(args: &AsmArgs, output: &Path) -> Option<PathBuf> {
     if args.map.is_some() || args.no_map {
         return args.map.clone();
     }
-    let is_file = args.output.is_file() || !args.output.exists();
-    if !is_file || args.output.as_os_str() == "-" {
+    let is_file = output.is_file() || !output.exists();
+    if !is_file || output.as_os_str() == "-" {
         return None;
     }
-    let mut path = args.output.clone().into_os_string();
+    let mut path = output.to_owned().into_os_string();
     path.push(MAP);
     Some(path.into())
 }

@@ -12,6 +12,7 @@ use super::verify;
 use crate::answer::Answer;
 use crate::args::{CalibrationArgs, ModelSourceArgs, OUTPUT, PreprocessArgs};
 use crate::candidates::stages;
+use crate::chosen;
 use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
@@ -34,8 +35,8 @@ pub struct CompileArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
-    /// Folder for the files
-    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, required_unless_present = "emit")]
+    /// Folder for the files, by default MODEL_TARGET
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// Print the result of a compiler stage
     ///
@@ -79,7 +80,8 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     }
     let request = Request { source, test_vectors, preprocess, verify: args.verify };
     let (mut report, files) = compile_with(&request, context())?;
-    let folder = args.output.clone().unwrap_or_default();
+    let chosen = || chosen::of_target(&args.source.model, args.source.target.as_deref()).into();
+    let folder: PathBuf = args.output.clone().unwrap_or_else(chosen);
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
     let contents: Vec<(PathBuf, &[u8])> =
         paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..])).collect();

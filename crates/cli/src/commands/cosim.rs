@@ -7,14 +7,14 @@ use npukit::report::{CosimCycles, CosimPart};
 use npukit::verbs::cosim::{Report, Request, cosim};
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, OUTPUT, PreprocessArgs, SourceArgs, TARGET};
+use crate::args::{CalibrationArgs, INPUTS, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs, TARGET};
 use crate::colour::Mark;
 use crate::disk::{check_apart, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
-use crate::requests::{calibration_with, context, input_files, preprocess, source};
+use crate::requests::{calibration_with, context, input_files, preprocess_samples, source};
 use crate::table::{Cell, Column, Row, facts, table, thousands};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -29,7 +29,7 @@ pub struct CosimArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Arrays, images, audio files, or folders of these; by default one generated sample
+    /// Arrays, images, audio files, `random:SEED`; by default one generated sample
     ///
     /// As for `npu run`. All samples are run, each after a reset, up to the first that differs.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
@@ -37,6 +37,9 @@ pub struct CosimArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
     /// Use the circuit as it was released, with its defects, and a machine with them
     #[arg(long, help_heading = TARGET)]
     pub released: bool,
@@ -70,7 +73,7 @@ pub struct CosimArgs {
 }
 
 pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
-    let preprocessing = preprocess(&args.preprocess);
+    let preprocessing = preprocess_samples(&args.preprocess, &args.samples, &args.calibration.range);
     let calibration = calibration_with(&args.calibration, &args.inputs, &preprocessing);
     let request = Request {
         source: source(&args.source, &args.lowering, calibration)?,

@@ -34,7 +34,7 @@ pub struct DiffArgs {
     pub after: String,
     /// How much worse a figure may become, in percent of the first
     ///
-    /// The exit status is 1 if a figure becomes worse by more. Lower is better for cycles, times,
+    /// The exit status is 1 if one of the --figures becomes worse by more. Lower is better for cycles, times,
     /// bytes, errors and saturation; higher is better for accuracy, utilization and signal-to-noise
     /// ratio. Other figures, such as the number of layers, are shown but not judged.
     ///
@@ -43,6 +43,13 @@ pub struct DiffArgs {
     /// arrays or a memory differ from the other side at all.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub threshold: Option<f64>,
+    /// Figures that --threshold judges, by default `latency,accuracy,memory`
+    ///
+    /// These are groups: cycles and times of the whole program; accuracy, errors and saturations of
+    /// its outputs; and the use of memories. Keys of the report are legal too, as `instructions` or
+    /// `utilisation`, and `all` for every figure of every layer and unit.
+    #[arg(long, value_name = "NAME[,NAME..]", value_delimiter = ',', requires = "threshold")]
+    pub figures: Vec<String>,
     /// Inputs for sides that are computed, as for `npu run`
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
@@ -75,8 +82,8 @@ pub struct DiffArgs {
 
 /// Hides options that only apply to values in the short help, except the most important ones.
 fn of_values(arg: Arg) -> Arg {
-    const SHOWN: [&str; 9] =
-        ["before", "after", "threshold", "inputs", "of", "program", "columns", "sort", "rows"];
+    const SHOWN: [&str; 10] =
+        ["before", "after", "threshold", "figures", "inputs", "of", "program", "columns", "sort", "rows"];
     let is_shown = SHOWN.contains(&arg.get_id().as_str());
     arg.hide_short_help(!is_shown)
 }
@@ -86,7 +93,7 @@ pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
         return values::run(args);
     }
     let view = args.view.view(&FIGURES)?;
-    let report = diff(&args.before, &args.after, args.threshold, context())?;
+    let report = diff(&args.before, &args.after, args.threshold, &args.figures, context())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use npukit::verbs::eval::{Request, eval};
+use npukit::verbs::eval::{Report, Request, eval};
 
 use crate::answer::Answer;
-use crate::args::{AccuracyArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs, StateArgs};
+use crate::args::{AccuracyArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs, SamplesArgs, StateArgs};
 use crate::disk::write_all;
 use crate::endings::{ARRAYS, named};
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::requests::{accuracy_options, context, input_files, model_options, preprocess, stateful};
+use crate::requests::{accuracy_options, context, input_files, model_options, preprocess_samples, stateful};
 use crate::table::facts;
 use crate::text::outputs::outputs;
 use crate::text::{accuracy, remarks};
@@ -24,7 +24,7 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, images, audio files, or folders of these
+    /// Arrays, images, audio, folders; or `random:SEED`
     ///
     /// Files are `.npy`, `.npz`, `.png`, `.jpg` or `.wav`. The first axis of an array is the
     /// samples; each image and each audio file is one sample.
@@ -33,6 +33,9 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub state: StateArgs,
@@ -49,7 +52,7 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         path: args.model.clone(),
         model: model_options(&args.reading),
         inputs: input_files(&args.inputs),
-        preprocess: preprocess(&args.preprocess),
+        preprocess: preprocess_samples(&args.preprocess, &args.samples, &[]),
         stateful: stateful(&args.state),
         unlimited: args.reading.no_limit,
         accuracy: accuracy_options(&args.accuracy),
@@ -58,6 +61,11 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     if let Some(path) = &args.output {
         write_all(&[(path.clone(), &npz)])?;
     }
+    Ok(answer(&report))
+}
+
+/// Returns the answer with a report.
+pub(super) fn answer(report: &Report) -> Answer {
     let lines = facts([
         ("model", report.name.clone()),
         ("samples", report.samples.to_string()),
@@ -67,5 +75,5 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     text += &accuracy::text(report.accuracy.as_ref());
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
-    Ok(Answer::new(text, &report).with_success(report.failures.is_empty()))
+    Answer::new(text, report).with_success(report.failures.is_empty())
 }

@@ -17,7 +17,7 @@ pub struct GlossaryArgs {
 }
 
 /// Characters per line.
-const WIDTH: usize = 80;
+pub(super) const WIDTH: usize = 80;
 
 pub fn run(args: &GlossaryArgs) -> Result<Answer, Failure> {
     let word = args.words.join(" ");
@@ -27,7 +27,7 @@ pub fn run(args: &GlossaryArgs) -> Result<Answer, Failure> {
 }
 
 /// Formats a term with its synonyms, and below it the explanation.
-fn entry(Entry { target, term, .. }: &Entry) -> String {
+pub(super) fn entry(Entry { target, term, .. }: &Entry) -> String {
     let of = target.map_or_else(String::new, |target| format!(" of {target}"));
     let also = if term.also.is_empty() { String::new() } else { format!(" (also {})", term.also.join(", ")) };
     let margin = textwrap::Options::new(WIDTH).initial_indent("    ").subsequent_indent("    ");

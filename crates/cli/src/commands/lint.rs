@@ -57,7 +57,7 @@ fn explained(code: &str, target: Option<&str>) -> Result<Answer, Failure> {
 }
 
 /// Formats the code, its short description, and the explanation below.
-fn entry(Explained { target, lint, .. }: &Explained) -> String {
+pub(super) fn entry(Explained { target, lint, .. }: &Explained) -> String {
     let of = target.map_or_else(String::new, |target| format!(" of {target}"));
     let Lint { code, severity, meaning, explanation, .. } = lint;
     let margin = textwrap::Options::new(WIDTH).initial_indent("    ").subsequent_indent("    ");

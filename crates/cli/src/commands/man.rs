@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Folder for the pages
-    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, default_value = "man1")]
     pub output: PathBuf,
     /// Date on the pages; by default none
     #[arg(long, value_name = "YYYY-MM-DD", help_heading = OUTPUT, default_value = "", hide_default_value = true)]

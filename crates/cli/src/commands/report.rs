@@ -1,18 +1,19 @@
 //! The verb `npu report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
+use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs};
+use crate::chosen;
 use crate::disk::write_all;
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
-use crate::requests::{calibration_with, context, input_files, meaning, preprocess, source};
+use crate::requests::{calibration_with, context, input_files, meaning, preprocess_samples, source};
 use crate::table::facts;
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -36,8 +37,13 @@ pub struct ReportArgs {
     pub preprocess: PreprocessArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// File for the page, which works offline
+    /// File for the page, by default MODEL_TARGET.html
+    ///
+    /// The page works offline. With --svg there is no page by default.
     #[arg(short, long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub output: Option<PathBuf>,
     /// Page, or output of `npu report --json`, to compare with
@@ -60,7 +66,7 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
-    let preprocess = preprocess(&args.preprocess);
+    let preprocess = preprocess_samples(&args.preprocess, &args.samples, &args.calibration.range);
     let source =
         source(&args.source, &args.lowering, calibration_with(&args.calibration, &args.inputs, &preprocess))?;
     let time = time::Request {
@@ -72,7 +78,7 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
     let inputs = input_files(&args.inputs);
     let request = Request { source, inputs, preprocess, time, against: args.against.clone() };
     let reported = report(&request, context())?;
-    let written = files(args, &reported);
+    let written = files(&reported, page(args)?, args.svg.as_deref());
     let all: Vec<(PathBuf, &[u8])> =
         written.iter().map(|(path, content)| (path.clone(), content.as_bytes())).collect();
     write_all(&all)?;
@@ -80,11 +86,23 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(text(&reported, &paths), &reported.report).with_success(reported.success))
 }
 
+/// Mark of a page that npukit wrote: the schema of its data.
+const SCHEMA: &[u8] = b"npukit.report/";
+
+/// Returns the file for the page, if there is one.
+fn page(args: &ReportArgs) -> Result<Option<PathBuf>, Failure> {
+    if args.output.is_none() && args.svg.is_some() {
+        return Ok(None);
+    }
+    let name = chosen::of_target(&args.source.path, args.source.target.as_deref());
+    let is_page = |old: &[u8]| old.windows(SCHEMA.len()).any(|part| part == SCHEMA);
+    chosen::file(args.output.as_ref(), format!("{name}.html"), is_page).map(Some)
+}
+
 /// Returns the page and the figures that were requested.
-fn files(args: &ReportArgs, reported: &Reported) -> Vec<(PathBuf, String)> {
-    let page = args.output.iter().map(|path| (path.clone(), reported.report.page()));
-    let figures = args
-        .svg
+fn files(reported: &Reported, page: Option<PathBuf>, svg: Option<&Path>) -> Vec<(PathBuf, String)> {
+    let page = page.into_iter().map(|path| (path, reported.report.page()));
+    let figures = svg
         .iter()
         .flat_map(|folder| reported.figures.iter().map(|(name, svg)| (folder.join(name), svg.clone())));
     page.chain(figures).collect()
@@ -95,8 +113,5 @@ fn text(reported: &Reported, written: &[&PathBuf]) -> String {
         if reported.success { "compiled and timed" } else { "the target does not support the model" };
     let mut text = facts([("report", reported.report.title.clone()), ("program", verdict.to_owned())]);
     text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
-    let nothing =
-        "no file was written: use `-o FILE.html` for the page, `--svg DIR` for the figures".to_owned();
-    let notes = if written.is_empty() { vec![nothing] } else { Vec::new() };
-    text + &remarks(&notes, &reported.warnings)
+    text + &remarks(&[], &reported.warnings)
 }

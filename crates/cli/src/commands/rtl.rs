@@ -1,14 +1,18 @@
 //! The verb `npu rtl`.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use npukit::verbs::rtl::rtl;
+use npukit::{File, sha256};
 
 use crate::answer::Answer;
 use crate::args::{OUTPUT, TARGET};
 use crate::candidates::targets;
+use crate::chosen;
 use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::requests::context;
@@ -24,9 +28,15 @@ pub struct RtlArgs {
     /// `,NAME=VALUE` sets a parameter.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// Folder for the files
+    /// Folder for the files, by default TARGET_rtl
+    ///
+    /// The file `npukit.sha256` lists what was written. A folder with changed files is not
+    /// replaced.
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
+    /// Replace files that were changed
+    #[arg(long, help_heading = OUTPUT)]
+    pub force: bool,
     /// Write the circuit as it was released, with its defects
     ///
     /// Without the option, the circuit always computes what the instructions define.
@@ -34,13 +44,21 @@ pub struct RtlArgs {
     pub released: bool,
 }
 
+/// File of the hashes of all other files, for `sha256sum --check`.
+const HASHES: &str = "npukit.sha256";
+
 pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
     let (mut report, files) = rtl(&args.target, args.released, context())?;
-    let paths: Vec<PathBuf> = files.iter().map(|file| args.output.join(&file.name)).collect();
+    let folder = args.output.clone().unwrap_or_else(|| format!("{}_rtl", chosen::plain(&args.target)).into());
+    if !args.force {
+        check_unchanged(&folder, &files)?;
+    }
+    let hashes = hashes(&files);
+    let names = files.iter().map(|file| (file.name.as_str(), file.text.as_bytes()));
     let contents: Vec<(PathBuf, &[u8])> =
-        paths.iter().cloned().zip(files.iter().map(|file| file.text.as_bytes())).collect();
+        names.chain([(HASHES, hashes.as_bytes())]).map(|(name, text)| (folder.join(name), text)).collect();
     write_all(&contents)?;
-    report.files = paths.iter().map(|path| path.display().to_string()).collect();
+    report.files = contents.iter().map(|(path, _)| path.display().to_string()).collect();
     let part = report.part.as_deref().unwrap_or("unknown: no script for Vivado"); // Default: no board is specified.
     let lines = [
         ("target", report.target.clone()),
@@ -50,4 +68,28 @@ pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
     ];
     let written: String = report.files.iter().map(|path| format!("wrote {path}\n")).collect();
     Ok(Answer::new(facts(lines) + &written, &report).with_notes(remarks(&[], &report.warnings)))
+}
+
+/// Returns the contents of [`HASHES`].
+fn hashes(files: &[File]) -> String {
+    files.iter().map(|file| format!("{}  {}\n", sha256(file.text.as_bytes()), file.name)).collect()
+}
+
+/// Checks that files in `folder` that would be replaced are as npukit wrote them, or as it would
+/// write them.
+///
+/// Errors: [`Failure::Changed`].
+fn check_unchanged(folder: &Path, files: &[File]) -> Result<(), Failure> {
+    // Default: npukit has not written into the folder.
+    let listed = fs::read_to_string(folder.join(HASHES)).unwrap_or_default();
+    let listed: BTreeSet<&str> = listed.lines().collect();
+    for file in files {
+        let path = folder.join(&file.name);
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let line = format!("{}  {}", sha256(&bytes), file.name);
+        if bytes != file.text.as_bytes() && !listed.contains(line.as_str()) {
+            return Err(Failure::Changed { path: path.display().to_string() });
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The verb `npu run`.
 
 pub(super) mod by_hand;
+mod in_float;
 
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use npukit::verbs::run::{Report, Request, run as run_verb};
 use crate::answer::Answer;
 use crate::args::{
     ACCURACY, AccuracyArgs, CalibrationArgs, HandArgs, INPUTS, MODEL, MeaningArgs, OUTPUT, PreprocessArgs,
-    SourceArgs, StateArgs, TARGET,
+    SamplesArgs, SourceArgs, StateArgs, TARGET,
 };
 use crate::disk::{check_apart, write_all};
 use crate::endings::{self, ARRAYS, named};
@@ -20,7 +21,7 @@ use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::requests::{
-    accuracy_options, calibration_with, context, input_files, meaning, preprocess, source, stateful,
+    accuracy_options, calibration_with, context, input_files, meaning, preprocess_samples, source, stateful,
 };
 use crate::table::{TableArgs, View, counted, facts, thousands};
 use crate::text::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
@@ -39,16 +40,20 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Arrays, images, audio files, or folders of these
+    /// Arrays, images, audio, folders; or `random:SEED`
     ///
     /// Files are `.npy`, `.npz`, `.csv` (in the format of the target's tools), `.png`, `.jpg` or
     /// `.wav`. The first axis of an array is the samples; each image and each audio file is one
-    /// sample.
+    /// sample. `random:SEED` draws numbers uniformly from the range of each input that is not
+    /// given otherwise; --range sets it.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub state: StateArgs,
@@ -103,9 +108,10 @@ pub struct RunArgs {
     pub raw: bool,
     /// `.npz` file for every tensor of a model, or a memory
     ///
-    /// `machine/NAME` is the machine's value NAME: inputs, results of layers, outputs. With
-    /// --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in float
-    /// on the machine's operands. All are real values in the model's scale.
+    /// Each is called by its name in the model: inputs, results of layers, outputs. With --compare,
+    /// `machine/NAME` is the machine's value, `float/NAME` the whole network in float, and
+    /// `layer/NAME` the layer in float on the machine's operands. All are real values in the
+    /// model's scale. Without a target, the file has every value between the model's nodes.
     ///
     /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
     /// `acc[0:4]`; `NAME[A:B]=FILE` writes it as `.npy`, `.npz`, `.csv` or `.hex`.
@@ -146,7 +152,7 @@ fn max_error(text: &str) -> Result<MaxError, String> {
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&COMPARED)?;
-    let preprocess = preprocess(&args.preprocess);
+    let preprocess = preprocess_samples(&args.preprocess, &args.samples, &args.calibration.range);
     let calibration = calibration_with(&args.calibration, &args.inputs, &preprocess);
     let mut request = Request {
         source: source(&args.source, &args.lowering, calibration)?,
@@ -166,6 +172,9 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         waves: args.waves.as_ref().map(|path| path.display().to_string()),
         ..Request::default()
     };
+    if in_float::is_meant(args) {
+        return in_float::run(args, request, dump(args)?);
+    }
     if request.is_by_hand(context())? {
         return by_hand::run(args, request);
     }

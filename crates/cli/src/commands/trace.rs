@@ -9,13 +9,15 @@ use npukit::report::TensorKind;
 use npukit::verbs::trace::{Report, Request, TracedTensor, trace};
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MODEL, ModelArgs, OUTPUT, PreprocessArgs, StrictArgs, TARGET};
+use crate::args::{
+    CalibrationArgs, INPUTS, MODEL, ModelArgs, OUTPUT, PreprocessArgs, SamplesArgs, StrictArgs, TARGET,
+};
 use crate::candidates::targets;
 use crate::disk::{Staged, commit, settle};
 use crate::endings::{ARRAYS, named};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
-use crate::requests::{calibration_with, context, input_files, model_options, preprocess, strictly};
+use crate::requests::{calibration_with, context, input_files, model_options, preprocess_samples, strictly};
 use crate::table::{Column, facts, table};
 use crate::text::remarks;
 
@@ -47,7 +49,7 @@ pub struct TraceArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, images, audio files, or folders of these
+    /// Arrays, images, audio, folders; or `random:SEED`
     ///
     /// As for `npu run`. The first axis of an array is the samples, also in the written arrays.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
@@ -55,6 +57,9 @@ pub struct TraceArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub samples: SamplesArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
@@ -70,7 +75,7 @@ pub struct TraceArgs {
 
 pub fn run(args: &TraceArgs) -> Result<Answer, Failure> {
     settle(&args.path);
-    let preprocess = preprocess(&args.preprocess);
+    let preprocess = preprocess_samples(&args.preprocess, &args.samples, &args.calibration.range);
     let request = Request {
         source: Source {
             path: args.path.clone(),

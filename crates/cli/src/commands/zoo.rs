@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::args::OUTPUT;
 use crate::candidates::networks;
+use crate::chosen;
 use crate::disk::write_all;
 use crate::endings::named;
 use crate::failure::Failure;
@@ -19,9 +20,9 @@ use crate::table::{Column, table, thousands};
 #[derive(Debug, Args)]
 pub struct ZooArgs {
     /// Network to write
-    #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
+    #[arg(add = ArgValueCandidates::new(networks))]
     pub network: Option<String>,
-    /// `.onnx` file
+    /// `.onnx` file, by default NETWORK.onnx
     #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, value_parser = named(&["onnx"]), requires = "network")]
     pub output: Option<PathBuf>,
     /// Random seed of the weights
@@ -30,11 +31,12 @@ pub struct ZooArgs {
 }
 
 pub fn run(args: &ZooArgs) -> Result<Answer, Failure> {
-    let (Some(name), Some(path)) = (&args.network, &args.output) else {
+    let Some(name) = &args.network else {
         let entries = list();
         return Ok(Answer::new(text(&entries), &json!({ "networks": entries })));
     };
     let (mut report, bytes) = zoo(name, args.seed)?;
+    let path = chosen::file(args.output.as_ref(), format!("{name}.onnx"), |old| old == bytes)?;
     write_all(&[(path.clone(), &bytes)])?;
     report.artifact = path.display().to_string();
     let line = format!(

@@ -79,6 +79,12 @@ impl Staged {
         Ok(Self { path: path.to_owned(), sink })
     }
 
+    /// Writes the whole contents.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.writer().write_all(bytes);
+        written.map_err(|source| failure(&self.path, source, Aftermath::default()))
+    }
+
     /// Returns the writer for the contents.
     pub fn writer(&mut self) -> &mut dyn Write {
         match &mut self.sink {

@@ -42,6 +42,25 @@ fn what_is_refused_leaves_a_folder_as_it_was() {
     assert_eq!(content(&npu.path("out")), before);
 }
 
+/// A changed file is only replaced with `--force`; unchanged files are replaced.
+#[test]
+fn changed_files_are_kept() {
+    let npu = Npu::new();
+    npu.text(0, &["rtl", "tcu:cmoda7"]);
+    npu.text(0, &["rtl", "tcu:cmoda7", "--released", "-o", "tcu_cmoda7_rtl"]);
+    npu.write("tcu_cmoda7_rtl/tcu_array.sv", "// mine");
+    let before = content(&npu.path("tcu_cmoda7_rtl"));
+    let (_, error) = npu.text(2, &["rtl", "tcu:cmoda7"]);
+    let path = PathBuf::from("tcu_cmoda7_rtl").join("tcu_array.sv");
+    assert!(error.contains(path.to_str().unwrap()) && error.contains("--force"), "{error}");
+    assert_eq!(content(&npu.path("tcu_cmoda7_rtl")), before);
+    npu.text(0, &["rtl", "tcu:cmoda7", "--force"]);
+    npu.text(0, &["rtl", "tcu:cmoda7"]);
+    std::fs::create_dir(npu.path("other")).unwrap();
+    npu.write("other/tcu.sv", "// of another tool");
+    npu.text(2, &["rtl", "tcu:cmoda7", "-o", "other"]);
+}
+
 #[test]
 fn without_verilator_it_is_said_how_to_get_it() {
     let npu = Npu::new();
@@ -375,7 +394,7 @@ fn changed(npu: &Npu, target: &str, changes: &[(&str, &str, &str)]) {
 
 /// Writes a circuit that rounds halves to odd numbers instead of even ones.
 fn misrounding(npu: &Npu) {
-    npu.text(0, &["rtl", "tcu:cmoda7", "-o", "mine"]);
+    npu.text(0, &["rtl", "tcu:cmoda7", "-o", "mine", "--force"]);
     let rounding = std::fs::read_to_string(npu.path("mine/tcu_rounding.sv")).unwrap();
     let changed = rounding.replacen(ROUNDS, MISROUNDS, 1);
     assert_ne!(rounding, changed, "the source has the line to change");

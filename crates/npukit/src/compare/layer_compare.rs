@@ -210,7 +210,9 @@ fn compare_sample(
         let scale = |name: &str| exponent(&run.origin.exponents, name);
         for (prefix, values) in [("machine", machine), ("float", chain), ("layer", own)] {
             let named = |(name, tensor): (String, Tensor)| {
-                (format!("{prefix}/{name}"), times_power(&tensor, scale(&name)))
+                let tensor = times_power(&tensor, scale(&name));
+                // Without a comparison, all values are the machine's.
+                (if requested.compare { format!("{prefix}/{name}") } else { name }, tensor)
             };
             result.tensors.extend(values.into_iter().map(named));
         }

@@ -58,6 +58,7 @@ impl Like {
             port,
             element: None,
             initial: None,
+            range: None,
         });
         Ok(Self {
             inputs: lent("inputs", compiled.inputs(), wanted::of_model(model))?,
@@ -251,7 +252,7 @@ mod tests {
 
     fn rows(shape: &[usize], channels: Option<usize>, vectors: [usize; 2]) -> Option<Rows> {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
-        Rows::of(&Wanted { port, element: None, channels, initial: None }, vectors)
+        Rows::of(&Wanted { port, element: None, channels, initial: None, range: None }, vectors)
     }
 
     #[test]

@@ -319,7 +319,7 @@ mod tests {
         let is_all = |shape: [usize; 2]| Vectors { shape, is_all: true };
         let port =
             Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: vectors.map(is_all), element: None };
-        Wanted { port, element: None, channels, initial: None }
+        Wanted { port, element: None, channels, initial: None, range: None }
     }
 
     /// Returns samples of the values 0, 1, 2 and so on, and the notes.

@@ -9,7 +9,7 @@ use npukit_target::Reader;
 use super::assign::assign;
 use super::media::Given;
 use super::read::Offer;
-use super::{InputFile, offers, picture, sound};
+use super::{InputFile, offers, picture, random, sound};
 use crate::error::Error;
 
 /// Returns the shapes of samples for `inputs`, by name, as far as `files` determine them. An input
@@ -22,6 +22,7 @@ pub(crate) fn shapes(
     // These notes are reported when the files are read as samples.
     let mut notes = Vec::new();
     let all = offered(files, inputs.len(), reader, &mut notes)?;
+    let (all, _) = random::apart(all);
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let mut shapes = BTreeMap::new();
     for (given, input) in
@@ -72,7 +73,7 @@ fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> 
             Some(sound) => of_sound(sound::frames(sound)?, axes),
             None => None,
         },
-        (Given::Rows(_), _) | (_, None) => None,
+        (Given::Rows(_) | Given::Random(_), _) | (_, None) => None,
     })
 }
 

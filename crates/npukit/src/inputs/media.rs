@@ -16,6 +16,8 @@ pub(super) enum Given {
     Pictures(Vec<Media>),
     /// Audio files, one sample per file.
     Sounds(Vec<Media>),
+    /// Random numbers, from this seed.
+    Random(u64),
 }
 
 /// File that is decoded for its input.

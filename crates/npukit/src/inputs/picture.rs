@@ -8,9 +8,15 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::media::Media;
 use super::pixels::Pixels;
+use super::preprocess::Preprocess;
 use super::wanted::Wanted;
-use super::{jpeg, png};
+use super::{jpeg, png, resize};
 use crate::error::Error;
+
+/// Maximum number of pixels of an image that is resized or cropped.
+const MOST_PIXELS: u64 = 1 << 26;
+/// Bytes of the widest pixels, with the decoder's own buffers.
+const PIXEL_BYTES: u64 = 32;
 
 /// Image form that an input takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +40,18 @@ struct Found {
 
 /// Decodes the images into one tensor in the layout of the input: `[images, height, width,
 /// channels]` or `[images, channels, height, width]`.
-pub(super) fn tensor(pictures: &[Media], wanted: &Wanted, notes: &mut Vec<String>) -> Result<Tensor, Error> {
+///
+/// `preprocess` resizes and crops them first.
+pub(super) fn tensor(
+    pictures: &[Media],
+    wanted: &Wanted,
+    preprocess: &Preprocess,
+    notes: &mut Vec<String>,
+) -> Result<Tensor, Error> {
     let form = Form::of(wanted).ok_or_else(|| no_pictures(pictures, wanted))?;
     let (mut pixels, mut found) = (Vec::new(), Found::default());
     for picture in pictures {
-        pixels.extend(decode(picture, form, wanted, &mut found)?.into_iter().map(i32::from));
+        pixels.extend(decode(picture, form, wanted, preprocess, &mut found)?.into_iter().map(i32::from));
     }
     notes.extend(
         found.notes(pictures.len()).into_iter().map(|note| format!("input `{}`: {note}", wanted.port.name)),
@@ -93,18 +106,22 @@ impl Form {
         };
         Some(Self { width, height, channels, is_nchw }).filter(|form| [1, 3, 4].contains(&form.channels))
     }
-
-    /// Returns the size of an image in bytes, with `each` bytes per value.
-    fn bytes(self, each: u64) -> u64 {
-        let sizes = [self.width, self.height, self.channels.max(4)];
-        sizes.iter().fold(each, |product, &size| product.saturating_mul(size as u64))
-    }
 }
 
 /// Decodes the pixels of an image, `[height, width, channels]`.
-fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Result<Vec<u8>, Error> {
+fn decode(
+    picture: &Media,
+    form: Form,
+    wanted: &Wanted,
+    preprocess: &Preprocess,
+    found: &mut Found,
+) -> Result<Vec<u8>, Error> {
     let (width, height, _) = sizes(picture)?;
-    if (width, height) != (form.width, form.height) {
+    let (size, takes) = ((width, height), (form.width, form.height));
+    let resized = preprocess.resize.unwrap_or(size); // Default: the image keeps its size.
+    let is_larger = resized.0 >= takes.0 && resized.1 >= takes.1;
+    if resized != takes && !(preprocess.crop && is_larger) {
+        let (width, height) = resized;
         return Err(Error::PictureSize {
             path: picture.path.clone(),
             width,
@@ -114,6 +131,14 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
             wanted_height: form.height,
         });
     }
+    // An image of another size is not limited by the input.
+    let pixels = (width as u64).saturating_mul(height as u64);
+    if size != takes && pixels > MOST_PIXELS {
+        return Err(broken(
+            picture,
+            &format!("it has {pixels} pixels; at most {MOST_PIXELS} can be resized"),
+        ));
+    }
     let pixels = match Format::of(picture)? {
         Format::Jpeg if !jpeg::is_whole(&picture.bytes) => {
             return Err(broken(picture, &"it is truncated: its end is missing"));
@@ -121,22 +146,25 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
         Format::Jpeg => jpeg::decode(&picture.bytes).map_err(|error| broken(picture, &error))?,
         // Memory for the widest pixels, and for the decoder's own buffers.
         Format::Png => {
-            let most = usize::try_from(form.bytes(8).saturating_add(16 << 20)).unwrap_or(usize::MAX); // Default: the maximum on a 32-bit host.
+            let most = usize::try_from(pixels.saturating_mul(PIXEL_BYTES).saturating_add(16 << 20))
+                .unwrap_or(usize::MAX); // Default: the maximum on a 32-bit host.
             png::decode(&picture.bytes, most).map_err(|error| broken(picture, &error))?
         }
     };
-    Ok(found.pixels(pixels, form.channels))
+    let pixels = found.note(pixels, form.channels);
+    let pixels = resize::resized(pixels, size, resized);
+    Ok(resize::cropped(pixels, resized, takes).with_channels(form.channels))
 }
 
 impl Found {
-    /// Converts the pixels to this number of channels.
-    fn pixels(&mut self, picture: Pixels, channels: usize) -> Vec<u8> {
+    /// Counts the conversions of an image to this number of channels.
+    fn note(&mut self, picture: Pixels, channels: usize) -> Pixels {
         self.deep += usize::from(picture.is_deep);
         self.alpha += usize::from(picture.has_alpha() && channels != 4);
         self.to_grey += usize::from(picture.has_color() && channels == 1);
         self.to_colour += usize::from(!picture.has_color() && channels != 1);
         self.turned += usize::from(picture.is_turned);
-        picture.with_channels(channels)
+        picture
     }
 
     /// Returns the notes on conversions.
@@ -188,12 +216,13 @@ mod tests {
 
     fn wanted(shape: &[usize], channels: usize) -> Wanted {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
-        Wanted { port, element: None, channels: Some(channels), initial: None }
+        Wanted { port, element: None, channels: Some(channels), initial: None, range: None }
     }
 
     fn pixels(pictures: &[Media], wanted: &Wanted) -> Result<(Vec<i32>, String), String> {
         let mut notes = Vec::new();
-        let tensor = tensor(pictures, wanted, &mut notes).map_err(|error| error.to_string())?;
+        let tensor = tensor(pictures, wanted, &Preprocess::default(), &mut notes)
+            .map_err(|error| error.to_string())?;
         let TensorData::I32(values) = tensor.data() else { panic!("{tensor:?}") };
         Ok((values.clone(), notes.join("; ")))
     }

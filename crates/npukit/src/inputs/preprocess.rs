@@ -4,6 +4,7 @@ use npukit_numeric::Tensor;
 
 use super::wanted::Wanted;
 use crate::error::Error;
+use crate::numbers::assumed::GivenRange;
 
 /// Preprocessing of inputs that are real numbers: `x` becomes `(x * scale - mean) / std`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,12 +15,20 @@ pub struct Preprocess {
     pub mean: Vec<f64>,
     /// One nonzero number, or one per channel; 1 if empty.
     pub std: Vec<f64>,
+    /// Width and height to which images are resized first; `None` keeps their size.
+    pub resize: Option<(usize, usize)>,
+    /// Whether images are cropped to the size of the input, around their center.
+    pub crop: bool,
+    /// Maximum number of samples, of which the first are taken; `None` for all.
+    pub samples: Option<usize>,
+    /// Declared ranges for random inputs.
+    pub ranges: Vec<GivenRange>,
 }
 
 impl Preprocess {
     /// Whether values stay unchanged.
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        self.scale.is_none() && self.mean.is_empty() && self.std.is_empty()
     }
 
     /// Formats the options as on the command line, each after a space.
@@ -28,7 +37,11 @@ impl Preprocess {
         let scale = Vec::from_iter(self.scale);
         let options = [("--scale", list(&scale)), ("--mean", list(&self.mean)), ("--std", list(&self.std))];
         let given = options.into_iter().filter(|(_, value)| !value.is_empty());
-        given.map(|(option, value)| format!(" {option}={value}")).collect()
+        let values = given.map(|(option, value)| format!(" {option}={value}"));
+        let resize = self.resize.map(|(width, height)| format!(" --resize={width}x{height}"));
+        let samples = self.samples.map(|count| format!(" --samples={count}"));
+        let crop = self.crop.then(|| " --crop".to_owned());
+        values.chain(resize).chain(crop).chain(samples).collect()
     }
 
     /// Checks that the numbers are valid.
@@ -37,6 +50,10 @@ impl Preprocess {
         let reason = match numbers().find(|number| !number.is_finite()) {
             Some(number) => format!("{number} is not a finite number"),
             None if self.std.contains(&0.0) => "`--std` is a divisor and cannot be 0".to_owned(),
+            None if self.samples == Some(0) => "`--samples` is at least 1".to_owned(),
+            None if self.resize.is_some_and(|(width, height)| width == 0 || height == 0) => {
+                "`--resize` has a width and a height of at least 1".to_owned()
+            }
             None => return Ok(()),
         };
         Err(Error::Preprocess { reason })
@@ -128,7 +145,7 @@ mod tests {
 
     fn apply(preprocess: &Preprocess, shape: &[usize], axis: Option<usize>) -> Result<Vec<f32>, String> {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
-        let wanted = Wanted { port, element: None, channels: axis, initial: None };
+        let wanted = Wanted { port, element: None, channels: axis, initial: None, range: None };
         let values = (0..shape.iter().product::<usize>()).map(|value| value as f32).collect();
         let tensor = Tensor::from_f32(shape.to_vec(), values).unwrap();
         let applied = preprocess.apply(&wanted, tensor, axis).map_err(|error| error.to_string())?;
@@ -138,7 +155,8 @@ mod tests {
 
     #[test]
     fn each_channel_has_its_numbers() {
-        let both = Preprocess { scale: Some(2.0), mean: vec![1.0, 2.0], std: vec![0.5] };
+        let both =
+            Preprocess { scale: Some(2.0), mean: vec![1.0, 2.0], std: vec![0.5], ..Preprocess::default() };
         assert_eq!(apply(&both, &[1, 2, 2], Some(1)).unwrap(), [-2.0, 2.0, 4.0, 8.0]);
         assert_eq!(apply(&both, &[1, 2, 2], Some(2)).unwrap(), [-2.0, 0.0, 6.0, 8.0]);
         assert!(apply(&both, &[2, 0], Some(0)).unwrap().is_empty());
@@ -148,8 +166,14 @@ mod tests {
 
     #[test]
     fn options_are_typed_as_they_were_meant() {
-        let all = Preprocess { scale: Some(1.0 / 255.0), mean: vec![-1.0, 0.5], std: vec![2.0] };
-        assert_eq!(all.typed(), " --scale=0.00392156862745098 --mean=-1,0.5 --std=2");
+        let all = Preprocess {
+            scale: Some(1.0 / 255.0),
+            mean: vec![-1.0, 0.5],
+            std: vec![2.0],
+            resize: Some((32, 24)),
+            ..Preprocess::default()
+        };
+        assert_eq!(all.typed(), " --scale=0.00392156862745098 --mean=-1,0.5 --std=2 --resize=32x24");
         assert_eq!(Preprocess::default().typed(), "");
     }
 

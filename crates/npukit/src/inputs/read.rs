@@ -20,6 +20,8 @@ pub(super) struct Offer {
     pub given: Given,
 }
 
+/// Start of a path that means random numbers; a seed follows.
+const RANDOM: &str = "random:";
 /// Path that means standard input.
 const NAMELESS: &str = "-";
 /// Extensions of text files that targets read: tables, and memory images in digits.
@@ -39,6 +41,14 @@ pub(super) fn read(
         return Ok(vec![offer(Given::Array(Tensor::clone(array)))]);
     }
     let unknown = |legal| Err(Error::UnknownInput { path: path.clone(), legal });
+    if let Some(seed) = path.strip_prefix(RANDOM) {
+        return match seed.parse() {
+            Ok(seed) => Ok(vec![offer(Given::Random(seed))]),
+            Err(_) => {
+                unknown(".npy, .npz, .png, .jpg and .wav; the seed after `random:` is a whole number from 0")
+            }
+        };
+    }
     if path == NAMELESS {
         return nameless(file, reader.read(path)?);
     }

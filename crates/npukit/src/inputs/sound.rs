@@ -124,7 +124,8 @@ mod tests {
 
     fn read(sounds: &[Media], shape: &[usize]) -> Result<(Tensor, String), String> {
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
-        let (wanted, mut notes) = (Wanted { port, element: None, channels: None, initial: None }, Vec::new());
+        let (wanted, mut notes) =
+            (Wanted { port, element: None, channels: None, initial: None, range: None }, Vec::new());
         let tensor = tensor(sounds, &wanted, &mut notes).map_err(|error| error.to_string())?;
         Ok((tensor, notes.join("; ")))
     }

@@ -6,6 +6,7 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::Port;
 
 use crate::model::Model;
+use crate::numbers::assumed::AssumedRanges;
 
 /// Input that files are read for.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub(crate) struct Wanted {
     pub channels: Option<usize>,
     /// Initial value if none is given, for inputs of a model that has one.
     pub initial: Option<Tensor>,
+    /// Range of the values according to the model, if known.
+    pub range: Option<[f64; 2]>,
 }
 
 impl Wanted {
@@ -30,6 +33,8 @@ impl Wanted {
 /// Returns the inputs of a program compiled from `model`, or of a program for which only the ports
 /// are known. Types come from the model, otherwise from the ports.
 pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
+    // Default: only declared ranges can be invalid.
+    let ranges = model.map(|model| AssumedRanges::of(&model.graph, &[]).unwrap_or_default());
     let wanted = |port: Port| {
         let graph = model.map(|model| (&model.graph, &model.simplified));
         let element = graph.and_then(|(graph, _)| {
@@ -43,7 +48,8 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
         let initial =
             states.iter().find(|state| state.input == port.name && state.initial.shape() == port.shape);
         let initial = initial.map(|state| state.initial.clone());
-        Wanted { port, element, channels, initial }
+        let range = ranges.as_ref().and_then(|ranges| ranges.range(&port.name));
+        Wanted { port, element, channels, initial, range }
     };
     ports.into_iter().map(wanted).collect()
 }

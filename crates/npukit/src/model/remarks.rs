@@ -46,7 +46,7 @@ fn option(remark: &Remark) -> &'static str {
         Remark::UnusedBatch { .. } => "`--input-shape` changes a fixed batch",
         Remark::UnusedDimension { .. } => "leave `--dim` or `--input-shape` out",
         Remark::Coordinates { .. } => {
-            "give `--resize half-pixel` for what TensorFlow's exporter meant, or `--resize asymmetric`"
+            "give `--resize-mode half-pixel` for what TensorFlow's exporter meant, or `--resize-mode asymmetric`"
         }
         Remark::States { .. } => "`--stateful` passes them from sample to sample",
         Remark::Beginnings { .. } => "export the states as inputs and outputs to pass them on",

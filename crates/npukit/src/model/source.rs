@@ -133,7 +133,7 @@ impl Source {
             return needless(&format!("option {}", keys.join(", ")));
         }
         if self.model != ModelOptions::default() {
-            return needless("`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`");
+            return needless("`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize-mode`");
         }
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);

@@ -120,6 +120,8 @@ pub(crate) struct Labels {
     path: String,
     output: Option<String>,
     values: Vec<f64>,
+    /// Number of samples: size of the array's first axis, or number of lines.
+    rows: usize,
 }
 
 impl Labels {
@@ -130,20 +132,36 @@ impl Labels {
     /// Fails if the file cannot be read, does not hold exactly one array, or has lines that are not
     /// numbers.
     pub fn read(file: &InputFile, reader: &dyn Reader) -> Result<Self, Error> {
-        let InputFile { name, path, array } = file;
+        let InputFile { path, array, .. } = file;
         if let Some(array) = array {
-            return Ok(Self { path: path.clone(), output: name.clone(), values: array.reals() });
+            return Ok(Self::new(file, array));
         }
         let bytes = reader.read(path)?;
         // Standard input is recognized by its content.
-        let values = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {
-            read_npy(path, &bytes)?.reals()
+        let tensor = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {
+            read_npy(path, &bytes)?
         } else if has_extension(path, "npz") || bytes.starts_with(b"PK\x03\x04") {
             only_array(path, &bytes)?
         } else {
-            lines(path, &bytes)?
+            let values = lines(path, &bytes)?;
+            let rows = values.len();
+            return Ok(Self { path: path.clone(), output: file.name.clone(), values, rows });
         };
-        Ok(Self { path: path.clone(), output: name.clone(), values })
+        Ok(Self::new(file, &tensor))
+    }
+
+    fn new(file: &InputFile, array: &Tensor) -> Self {
+        let (path, output, values) = (file.path.clone(), file.name.clone(), array.reals());
+        let rows = array.shape().first().copied().unwrap_or(1); // Default: a scalar is one label.
+        Self { path, output, values, rows }
+    }
+
+    /// Keeps the labels of the first `samples`: rows of an array, or lines of a text.
+    pub fn first(mut self, samples: Option<usize>) -> Self {
+        let Some(samples) = samples.filter(|&samples| samples < self.rows) else { return self };
+        self.values.truncate(self.values.len() / self.rows * samples);
+        self.rows = samples;
+        self
     }
 
     fn wrong(&self, reason: String) -> Error {
@@ -412,10 +430,10 @@ fn share(ranks: &[Option<usize>], top: usize) -> f64 {
     ranks.iter().filter(|rank| rank.is_some_and(|rank| rank < top)).count() as f64 / ranks.len() as f64
 }
 
-fn only_array(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
+fn only_array(path: &str, bytes: &[u8]) -> Result<Tensor, Error> {
     let arrays: Vec<(String, Tensor)> = read_npz(path, bytes)?;
     match &arrays[..] {
-        [(_, tensor)] => Ok(tensor.reals()),
+        [(_, tensor)] => Ok(tensor.clone()),
         _ => {
             let names = arrays.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let reason = format!("it holds {} arrays ({names}); give one", arrays.len());
@@ -460,7 +478,7 @@ mod tests {
     }
 
     fn labels(values: &[f64]) -> Labels {
-        Labels { path: "y.npy".to_owned(), output: None, values: values.to_vec() }
+        Labels { path: "y.npy".to_owned(), output: None, values: values.to_vec(), rows: values.len() }
     }
 
     fn options(top: usize) -> Options {

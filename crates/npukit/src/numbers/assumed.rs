@@ -80,6 +80,11 @@ impl AssumedRanges {
         Ok(Self(graph.inputs.iter().filter_map(assumed).collect()))
     }
 
+    /// Returns the range of the input `name`, if known.
+    pub fn range(&self, name: &str) -> Option<[f64; 2]> {
+        self.0.get(name).map(|assumed| assumed.range)
+    }
+
     /// Describes the ranges, such as "input `x` from 0 to 255 (its values are divided by 255)";
     /// `None` without ranges.
     pub fn described(&self) -> Option<String> {

@@ -3,15 +3,28 @@
 use npukit_base::counted;
 use npukit_target::Saturations;
 
+use crate::inputs::Sample;
 use crate::model::origin::Origin;
 use crate::report::comparison::Comparison;
 
 /// Signal-to-noise ratio of outputs, in decibels, below which classes and values may be wrong.
 const RELIABLE_DB: f64 = 20.0;
 
+/// Question about pixel values.
+const PIXELS: &str =
+    "all inputs are whole numbers from 0 to 255; did the training divide them by 255? Then add --scale 1/255";
+
+/// Values up to this are not taken for pixels: labels and masks are whole numbers too.
+const SMALL: f32 = 16.0;
+
 /// Returns a sentence if the outputs are unreliable, with advice: inputs saturate, or the outputs
 /// differ too much from float. `None` if neither is the case.
-pub(crate) fn doubt(origin: &Origin, saturations: &Saturations, found: &Comparison) -> Option<String> {
+pub(crate) fn doubt(
+    origin: &Origin,
+    saturations: &Saturations,
+    found: &Comparison,
+    samples: &[Sample],
+) -> Option<String> {
     // Scales chosen from samples may cut off rare values.
     let is_chosen = origin.quantisation.as_ref().is_some_and(|report| !report.made_up);
     let reason = if saturations.inputs > 0 && !is_chosen {
@@ -23,7 +36,31 @@ pub(crate) fn doubt(origin: &Origin, saturations: &Saturations, found: &Comparis
             "the signal-to-noise ratio of the outputs is {decibels:.1} dB; below {RELIABLE_DB} dB they are unreliable"
         )
     };
+    if saturations.total() > 0 && are_pixels(samples) {
+        return Some(format!("{reason}: {PIXELS}"));
+    }
     Some(format!("{reason}: {}", remedy(origin, saturations)))
+}
+
+/// Returns a question if inputs are pixel values whose results only fit after scaling by powers of
+/// two, which saves the numbers but not the meaning.
+pub(crate) fn unscaled(origin: &Origin, samples: &[Sample]) -> Option<String> {
+    let rescaling = origin.rescaling.as_ref()?;
+    (rescaling.before.saturations > 0 && are_pixels(samples)).then(|| PIXELS.to_owned())
+}
+
+/// Whether all inputs are pixel values that nothing has scaled.
+fn are_pixels(samples: &[Sample]) -> bool {
+    let mut largest = 0.0;
+    let values = || samples.iter().flatten().filter_map(|(_, tensor)| tensor.as_f32()).flatten();
+    let is_whole = |value: &f32| value.fract() == 0.0 && (0.0..=255.0).contains(value);
+    for value in values() {
+        if !is_whole(value) {
+            return false;
+        }
+        largest = value.max(largest);
+    }
+    largest > SMALL
 }
 
 /// Returns advice on what to try next.

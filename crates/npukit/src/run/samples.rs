@@ -45,7 +45,7 @@ pub struct OutputReport {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DumpedTensor {
-    /// Name in the model, after `machine/`, `float/` or `layer/`.
+    /// Name in the model; with `--compare` after `machine/`, `float/` or `layer/`.
     pub name: String,
     /// Name in the `.npz` file, if it differs: see [`member_names`].
     #[serde(skip_serializing_if = "Option::is_none")]

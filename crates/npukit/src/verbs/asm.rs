@@ -19,6 +19,9 @@ pub struct AsmReport {
     pub instructions: usize,
     /// Size in bytes.
     pub bytes: usize,
+    /// Extension of files of words, with the dot.
+    #[serde(skip)]
+    pub extension: &'static str,
     /// Hazards: what the hardware would execute differently, with locations.
     pub warnings: Vec<String>,
     /// Warnings for the author of the instance.
@@ -52,7 +55,9 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
     let text = read_text(path, context)?;
     let Assembled { bytes, instructions, warnings, .. } = instance.assemble(path, &text, context.reader)?;
     let (target, target_warnings) = (instance.info().name.clone(), instance.info().warnings.clone());
-    let report = AsmReport { target, instructions, bytes: bytes.len(), warnings, target_warnings };
+    // Default: the target accepts words under any name.
+    let extension = instance.info().words_extension.unwrap_or(".bin");
+    let report = AsmReport { target, instructions, bytes: bytes.len(), extension, warnings, target_warnings };
     Ok((report, bytes))
 }
 

@@ -2,7 +2,7 @@
 
 pub mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -119,6 +119,35 @@ const MORE: [&str; 14] = [
     "chain_signal_to_noise_db",
 ];
 
+/// Groups of figures that are judged by default, with their keys.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("latency", &["cycles", "latency_ms", "milliseconds", "frames_per_second"]),
+    (
+        "accuracy",
+        &[
+            "accuracy",
+            "top1",
+            "top5",
+            "top_share",
+            "argmax_agree",
+            "max_abs_error",
+            "rms_error",
+            "relative_error",
+            "signal_to_noise_db",
+            "snr_db",
+            "saturations",
+            "non_finite",
+        ],
+    ),
+    ("memory", &["memory"]),
+];
+
+/// Keys of parts of a network and of a machine, whose figures are in no group.
+const PARTS: [&str; 4] = ["layers", "units", "flags", "kinds"];
+
+/// Name of all figures.
+const ALL: &str = "all";
+
 /// Keys that must be true.
 const TRUE: [&str; 3] = ["fits", "supported", "informative"];
 
@@ -160,16 +189,19 @@ struct Entry<'a> {
 }
 
 /// Compares two JSON reports of a verb. With a `threshold`, in percent of the first value,
-/// regressions are in [`Report::failures`].
+/// regressions of the `judged` figures are in [`Report::failures`]: groups (`latency`, `accuracy`,
+/// `memory`), keys such as `cycles`, or `all`. If `judged` is empty, these are the three groups.
 ///
 /// # Errors
 ///
 /// Returns [`Error::Read`] for a file that cannot be read, [`Error::NotReport`] for one that is not
-/// a report or reports an error, and [`Error::OtherReport`] for reports of different verbs.
+/// a report or reports an error, [`Error::OtherReport`] for reports of different verbs, and
+/// [`Error::UnknownName`] for figures that neither report has.
 pub fn diff(
     before: &str,
     after: &str,
     threshold: Option<f64>,
+    judged: &[String],
     context: Context<'_>,
 ) -> Result<Report, Error> {
     let [a, b] = [before, after].map(|path| read(path, context));
@@ -178,6 +210,7 @@ pub fn diff(
         return Err(Error::OtherReport { before: before.to_owned(), of, after: after.to_owned(), other });
     }
     let (a, b) = (entries(&a), entries(&b));
+    check_judged(judged, a.iter().chain(&b))?;
     let mut report = Report {
         before: before.to_owned(),
         after: after.to_owned(),
@@ -187,7 +220,7 @@ pub fn diff(
         only_before: absent(&a, &b),
         only_after: absent(&b, &a),
         same: 0,
-        failures: threshold.map_or_else(Vec::new, |threshold| failures(&a, &b, threshold / 100.0)),
+        failures: threshold.map_or_else(Vec::new, |threshold| failures(&a, &b, threshold / 100.0, judged)),
     };
     let after = by_place(&b);
     for entry in &a {
@@ -214,11 +247,11 @@ impl Report {
 }
 
 /// Returns the JSON paths of values that got worse, by more than `share` for numbers.
-fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64) -> Vec<String> {
+fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64, judged: &[String]) -> Vec<String> {
     let (earlier, later) = (by_place(before), by_place(after));
     let worse = before.iter().filter(|entry| {
         let later = later.get(entry.place.as_str()).map_or(&Leaf::Nothing, |other| &other.leaf);
-        entry.is_worse(later, share)
+        entry.is_judged(judged) && entry.is_worse(later, share)
     });
     let is_new = |entry: &&Entry<'_>| {
         entry.keys.first() == Some(&FAILURES) && !earlier.contains_key(entry.place.as_str())
@@ -226,7 +259,36 @@ fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64) -> Vec<String
     worse.chain(after.iter().filter(is_new)).map(|entry| entry.place.clone()).collect()
 }
 
+/// Checks that each name is a group or a key of a report.
+fn check_judged<'a>(judged: &[String], entries: impl Iterator<Item = &'a Entry<'a>>) -> Result<(), Error> {
+    let is_group = |name: &String| name == ALL || GROUPS.iter().any(|(group, _)| group == name);
+    let judged_figure = |entry: &&Entry<'_>| entry.more_is_better().is_some();
+    let keys: BTreeSet<&str> =
+        entries.filter(judged_figure).flat_map(|entry| entry.keys.iter().copied()).collect();
+    let Some(name) = judged.iter().find(|name| !is_group(name) && !keys.contains(name.as_str())) else {
+        return Ok(());
+    };
+    let known = GROUPS.iter().map(|(group, _)| *group).chain([ALL]).chain(keys).map(str::to_owned).collect();
+    Err(Error::UnknownName { what: "figure", name: name.clone(), known })
+}
+
 impl Entry<'_> {
+    /// Whether the value belongs to the `judged` figures. Checks always do.
+    fn is_judged(&self, judged: &[String]) -> bool {
+        if !matches!(self.leaf, Leaf::Number(_)) {
+            return true;
+        }
+        let is_part = self.keys.iter().any(|key| PARTS.contains(key));
+        let is_in = |group: &[&str]| !is_part && self.keys.iter().any(|key| group.contains(key));
+        if judged.is_empty() {
+            return GROUPS.iter().any(|(_, keys)| is_in(keys));
+        }
+        judged.iter().any(|name| match GROUPS.iter().find(|(group, _)| group == name) {
+            Some((_, keys)) => is_in(keys) || self.keys.contains(&name.as_str()),
+            None => name == ALL || self.keys.contains(&name.as_str()),
+        })
+    }
+
     /// Whether the value got worse, by more than `share` for a number.
     fn is_worse(&self, later: &Leaf, share: f64) -> bool {
         match (&self.leaf, later) {

@@ -91,6 +91,7 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
     }
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
+    let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
     let stateful = request.stateful.with_states(&model.states);
     let states = States::of(&stateful, &model::ports(&model.graph), &model::output_ports(&model.graph))?;

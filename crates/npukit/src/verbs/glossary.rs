@@ -54,6 +54,17 @@ pub fn glossary(word: Option<&str>) -> Result<Report, Error> {
     }
 }
 
+/// Returns the terms that begin with `word`, whatever its case and separators.
+pub(crate) fn beginning(word: &str) -> Vec<Entry> {
+    let begins = |(_, term): &(_, &Term)| term.words().any(|own| own_begins(own, word));
+    terms().filter(begins).map(|(target, term)| Entry { target, term: *term }).collect()
+}
+
+fn own_begins(own: &str, word: &str) -> bool {
+    let plain = |text: &str| text.trim().to_lowercase().replace(['-', '_'], " ");
+    plain(own).starts_with(&plain(word))
+}
+
 fn unknown(word: &str) -> Error {
     let words = terms().flat_map(|(_, term)| term.words());
     Error::UnknownTerm { word: word.to_owned(), meant: closest(word, words).map(str::to_owned) }
@@ -110,7 +121,7 @@ mod tests {
     const HEAD: &str = "\
 # Glossary
 
-Terms of the field, of npukit and of its targets. `npu glossary` prints them all, `npu glossary WORD` explains one.
+Terms of the field, of npukit and of its targets. `npu explain` prints them all, `npu explain WORD` explains one.
 ";
 
     fn section(name: &str, terms: &[Term]) -> String {

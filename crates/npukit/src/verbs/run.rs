@@ -242,6 +242,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     request.check()?;
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
+    let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
     report.seconds = start.elapsed().as_secs_f64();
@@ -262,6 +263,7 @@ pub fn run_program(
     request.check()?;
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
+    let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     ran(program, request, labels, context)
 }
 
@@ -401,7 +403,7 @@ impl<'a> Outcome<'a> {
         let (speed, untimed) = self.speed(origin.and_then(|origin| origin.model.batch));
         // Default: an artifact without a model has no remarks.
         let remarks = origin.map(Origin::remarks).unwrap_or_default();
-        let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
+        let Remarks { mut notes, mut warnings } = remarks.with_notes(self.notes);
         let on_chip = OnChip::of(&Survey::of(self.compiled));
         warnings.extend(on_chip.warning());
         // Warnings of an artifact were reported when it was compiled.
@@ -413,7 +415,11 @@ impl<'a> Outcome<'a> {
         let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
         failures.extend(accuracy.as_ref().and_then(|report| report.failure(minimum)));
         let doubt = origin.zip(reference.comparison.as_ref());
-        let doubt = doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found));
+        let doubt =
+            doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found, &self.samples));
+        if doubt.is_none() {
+            notes.extend(origin.and_then(|origin| doubt::unscaled(origin, &self.samples)));
+        }
         let is_strict = self.request.strict || self.request.max_error.is_some() || minimum.is_some();
         if is_strict {
             failures.extend(doubt);

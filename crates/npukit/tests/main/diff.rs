@@ -10,7 +10,7 @@ fn compared(schema: &str, before: &str, after: &str) -> Result<Report, npukit::E
     for (name, fields) in [("a.json", before), ("b.json", after)] {
         files.0.insert(name.into(), format!(r#"{{"schema":"{schema}",{fields}}}"#).into_bytes());
     }
-    diff("a.json", "b.json", Some(5.0), files.context())
+    diff("a.json", "b.json", Some(5.0), &["all".to_owned()], files.context())
 }
 
 fn failures(before: &str, after: &str) -> Vec<String> {

@@ -108,7 +108,7 @@ fn driver_formats_hold_the_machines_integers() {
 
 #[test]
 fn samples_are_prepared_as_those_of_a_run() {
-    let halved = Preprocess { scale: Some(0.5), mean: vec![0.25], std: vec![] };
+    let halved = Preprocess { scale: Some(0.5), mean: vec![0.25], ..Preprocess::default() };
     let written = prepared(digits("tcu"), &["x.npy"], halved.clone());
     let given = read_npy("x", &written.files.0["x.npy"]).unwrap();
     let input = read_npy("input", written.bytes("test_input.npy")).unwrap();

@@ -97,11 +97,14 @@ impl Request {
             (self.max_error.is_some(), "`--max-error`"),
             (self.accuracy.is_some(), "`--labels`"),
             (self.dump, "`--dump` without a memory"),
-            (self.preprocess != Default::default(), "`--scale`, `--mean` or `--std`"),
+            (
+                self.preprocess != Default::default(),
+                "`--scale`, `--mean`, `--std`, `--resize`, `--crop` or `--samples`",
+            ),
             (!source.calibration.is_default(), "`--calibrate`, `--rescale` or `--quantise`"),
             (
                 source.model != Default::default(),
-                "`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize`",
+                "`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize-mode`",
             ),
             (!source.options.is_empty(), "an option of the compiler"),
         ];
@@ -139,6 +142,9 @@ pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandRepor
     let mut warnings = written.instance.info().warnings.clone();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
+    if expectations.passed == 0 || !expectations.failed.is_empty() {
+        warnings.extend(experiment.raw_numbers());
+    }
     let report = HandReport {
         name: compiled.report().name,
         target: compiled.report().target,
@@ -277,6 +283,26 @@ impl<'a> Running<'a> {
             self.memories.find(&dump.range, None)?;
         }
         Ok(())
+    }
+
+    /// Returns a warning for each line of the text whose integers stand for real numbers below 1:
+    /// most likely, real numbers were meant.
+    fn raw_numbers(&self) -> Vec<String> {
+        let one = |Statement { place, kind }: &Statement| {
+            let (range, raw) = match kind {
+                StatementKind::Data { range, values: Values::Raw(raw) }
+                | StatementKind::Input { range, values: Some(Values::Raw(raw)), .. } => (range, raw),
+                _ => return None,
+            };
+            let memory = self.memories.find(range, None).ok()?.memory;
+            let real = |raw: i128| self.memories.machine.real(memory, i64::try_from(raw).ok()?);
+            let first = raw.iter().copied().find(|&number| number != 0)?;
+            let is_small = raw.iter().all(|&number| real(number).is_some_and(|real| real.abs() < 1.0));
+            let value = real(first).filter(|_| is_small)?;
+            let message = format!("raw {first} is {value:.4}; write {first}.0 for the real number");
+            Some(self.text.sources.excerpt(*place, &message))
+        };
+        self.experiment().statements.iter().filter_map(one).collect()
     }
 
     /// Refuses files for inputs that the text does not name.

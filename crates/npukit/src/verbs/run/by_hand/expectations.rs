@@ -76,9 +76,10 @@ impl Expected {
         let actual = machine.read(self.range.memory, self.range.start, self.range.end - self.range.start)?;
         let values = |index: usize| {
             let (at, expected) = self.placed[index];
-            let real =
-                || Some((machine.real(self.range.memory, actual[at])?, *self.reals.as_ref()?.get(index)?));
-            Compared { found: actual[at], expected, reals: real() }
+            let real = |number: i64| machine.real(self.range.memory, number);
+            let reals = || Some((real(actual[at])?, *self.reals.as_ref()?.get(index)?));
+            let meant = || Some((real(actual[at])?, real(expected)?));
+            Compared { found: actual[at], expected, reals: reals(), meant: meant() }
         };
         let compared = (0..self.placed.len()).map(values).enumerate();
         let mut wrong = compared.filter(|(_, compared)| !compared.is_near(tolerance));
@@ -103,6 +104,8 @@ struct Compared {
     expected: i64,
     /// Real values of both, if the expectation is real.
     reals: Option<(f64, f64)>,
+    /// Real values that the integers of both stand for, if the memory has real values.
+    meant: Option<(f64, f64)>,
 }
 
 impl Compared {
@@ -124,10 +127,13 @@ impl Compared {
 
     /// Formats both for the message.
     fn shown(&self) -> (String, String) {
-        let Self { found, expected, reals } = self;
-        match reals {
-            Some((real, wanted)) => (format!("{real} ({found})"), format!("{wanted} ({expected})")),
-            None => (found.to_string(), expected.to_string()),
+        let Self { found, expected, reals, meant } = self;
+        match (reals, meant) {
+            (Some((real, wanted)), _) => (format!("{real} ({found})"), format!("{wanted} ({expected})")),
+            (None, Some((real, wanted))) => {
+                (format!("raw {found} ({real})"), format!("raw {expected} ({wanted})"))
+            }
+            (None, None) => (found.to_string(), expected.to_string()),
         }
     }
 }
@@ -185,7 +191,9 @@ mod tests {
 
     #[test]
     fn a_tolerance_is_of_real_values_where_there_are_some() {
-        let near = |found, expected, reals, tolerance| Compared { found, expected, reals }.is_near(tolerance);
+        let near = |found, expected, reals, tolerance| {
+            Compared { found, expected, reals, meant: None }.is_near(tolerance)
+        };
         assert!(near(256, 256, Some((1.0, 1.001)), None), "rounded as the memory rounds");
         assert!(!near(257, 256, Some((1.004, 1.0)), None));
         assert!(near(257, 256, Some((1.004, 1.0)), Some(0.01)));

@@ -1,0 +1,60 @@
+//! The verb `npu run` without a target: computes a model in float.
+
+use std::path::PathBuf;
+
+use npukit::verbs::eval::{self, eval};
+use npukit::verbs::run::Request;
+use npukit::verbs::trace::{self, trace};
+use npukit::{Source, is_artifact};
+
+use super::RunArgs;
+use crate::answer::Answer;
+use crate::commands::eval::answer;
+use crate::disk::{Staged, check_apart, commit};
+use crate::failure::Failure;
+use crate::requests::context;
+
+/// Extensions of models.
+const MODELS: [&str; 3] = [".onnx", ".pb", ".tflite"];
+
+/// Whether the arguments name a model without a target, and nothing that needs one.
+pub fn is_meant(args: &RunArgs) -> bool {
+    let path = args.source.path.to_ascii_lowercase();
+    let is_model = MODELS.iter().any(|ending| path.ends_with(ending)) && !is_artifact(&path);
+    let needs_target = !args.lowering.0.is_empty()
+        || !args.calibration.calibrate.is_empty()
+        || args.compare.is_some()
+        || args.like.is_some()
+        || args.max_error.is_some()
+        || args.waves.is_some()
+        || args.source.strict.strict_draft
+        || args.hand.is_used()
+        || args.check
+        || args.strict
+        || args.raw;
+    args.source.target.is_none() && is_model && !needs_target
+}
+
+pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<Answer, Failure> {
+    let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
+    check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
+    let unlimited = args.source.model.no_limit;
+    let mut files = Vec::new();
+    if let Some(path) = &dump {
+        let source = Source { path: args.source.path.clone(), model: model.clone(), ..Source::default() };
+        let (inputs, preprocess) = (inputs.clone(), preprocess.clone());
+        let traced = trace::Request { source, model: None, inputs, preprocess, unlimited };
+        let mut staged = Staged::new(path)?;
+        trace(&traced, staged.writer(), context())?;
+        files.push(staged);
+    }
+    let request = eval::Request { path, model, inputs, preprocess, stateful, unlimited, accuracy };
+    let (report, npz) = eval(&request, context())?;
+    if let Some(path) = &args.output {
+        let mut staged = Staged::new(path)?;
+        staged.write(&npz)?;
+        files.push(staged);
+    }
+    commit(files)?;
+    Ok(answer(&report))
+}
