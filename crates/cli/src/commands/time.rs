@@ -15,7 +15,7 @@ use crate::printable::line;
 use crate::requests::{calibration, context, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
 use crate::text::layers::{
-    LAYERS, above, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip,
+    LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip, versus,
 };
 use crate::verbosity::{TimingsArgs, is_quiet};
 
@@ -119,7 +119,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     let roofline = &time.roofline;
     let bounds = format!(
         "{} (lower bounds: {} for compute, {} for memory)",
-        above(roofline),
+        versus(roofline),
         thousands(roofline.compute),
         thousands(roofline.memory)
     );

@@ -14,14 +14,16 @@ use crate::text::remarks;
 use crate::verbosity::is_verbose;
 
 /// Columns of the table of layers.
-pub const LAYERS: [Column<'_>; 7] = [
+pub const LAYERS: [Column<'_>; 9] = [
     Column::left("layer"),
     Column::right("instructions").adds().minor(3),
     Column::right("cycles").adds().leads(),
     Column::right("share").shares(),
+    Column::right("first cycle").minor(4),
+    Column::right("last cycle").minor(4),
     Column::right("MACs").adds().minor(2),
     Column::right("utilisation"),
-    Column::right("above its bound"),
+    Column::right("vs roofline").alias("above its bound"),
 ];
 
 /// Formats the cycles by layer; empty if no layers are known.
@@ -36,9 +38,12 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
             Cell::count(layer.instructions as u64),
             Cell::count(layer.cycles),
             Cell::share(layer.share),
+            // Default: the cell is empty if the cycle is unknown.
+            layer.first_cycle.map(Cell::count).unwrap_or_default(),
+            layer.last_cycle.map(Cell::count).unwrap_or_default(),
             Cell::count(layer.macs),
             Cell::share(layer.utilisation),
-            Cell { text: above(&layer.roofline), figure: layer.roofline.distance },
+            Cell { text: versus(&layer.roofline), figure: layer.roofline.distance },
         ];
         Row::new(cells, bottleneck(layer.cycles, most))
     };
@@ -50,8 +55,8 @@ pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
     (much > 0 && most == Some(much)).then_some(Mark::Bottleneck)
 }
 
-/// Formats the distance to the roofline, and which side of it limits.
-pub fn above(roofline: &Roofline) -> String {
+/// Formats the cycles as a multiple of the roofline's, and which side of it limits.
+pub fn versus(roofline: &Roofline) -> String {
     match roofline.distance {
         Some(distance) => format!("{distance:.2} x {}", roofline.bound.name()),
         None => "no bound".to_owned(),
