@@ -10,9 +10,10 @@ use crate::args::GLOBAL;
 /// Amount of output in addition to the answer.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Verbosity {
-    /// Log the work; -vv and -vvv log more
+    /// Log the work and show more figures; -vv and -vvv log more
     ///
-    /// Logs phases and files to standard error; -vv also logs choices, -vvv also attempts.
+    /// Logs phases and files to standard error; -vv also logs choices, -vvv also attempts. Reports
+    /// show the cycles of all cost models.
     /// `RUST_LOG` selects levels by module.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = GLOBAL)]
     pub verbose: u8,
@@ -34,6 +35,9 @@ pub struct TimingsArgs {
 /// Whether notes and warnings are omitted.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
+/// Whether reports show more figures.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
 impl Verbosity {
     /// Applies the options to all later output.
     ///
@@ -46,6 +50,7 @@ impl Verbosity {
             return Err(command.error(ErrorKind::ArgumentConflict, message));
         }
         QUIET.store(self.quiet, Ordering::Relaxed);
+        VERBOSE.store(self.verbose > 0, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -53,4 +58,9 @@ impl Verbosity {
 /// Whether notes and warnings are omitted.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
+}
+
+/// Whether reports show more figures.
+pub fn is_verbose() -> bool {
+    VERBOSE.load(Ordering::Relaxed)
 }

@@ -35,6 +35,8 @@ mod passed;
 mod quantised;
 #[path = "main/segments.rs"]
 mod segments;
+#[path = "main/spans.rs"]
+mod spans;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/test_vectors.rs"]

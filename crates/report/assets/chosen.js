@@ -9,7 +9,7 @@ npukit.chosen = (() => {
       time && ["Cycles", `${int(time.cycles)} (${percent(time.share)})`],
       time && ["MACs", int(time.macs)],
       time && ["Utilisation", percent(time.utilisation)],
-      time?.roofline && ["Bound", `${time.roofline.bound}, ${ratio(time.roofline.distance)} above`],
+      time?.roofline && ["Versus roofline", `${ratio(time.roofline.distance)} the ${time.roofline.bound} bound`],
       truth && known(truth.own_max_abs_error) && ["Own error", short(truth.own_max_abs_error)],
       truth && known(truth.chain_max_abs_error) && ["Chain error", short(truth.chain_max_abs_error)],
       truth && known(truth.chain_signal_to_noise_db) && ["SNR", decibels(truth.chain_signal_to_noise_db)],

@@ -41,9 +41,10 @@ npukit.data = (() => {
     return {
       clock: time?.clock_mhz ?? verdict?.clock_mhz ?? compile?.clock_mhz ?? null,
       clockSource: time?.clock_source ?? verdict?.clock_source ?? compile?.clock_source ?? null,
-      cycles: time?.cycles?.model ?? verdict?.cycles ?? compile?.cycles?.model ?? null,
+      cycles: time?.cycles?.[time.model] ?? verdict?.cycles ?? compile?.cycles?.model ?? null,
       latency: time?.latency_ms ?? verdict?.latency_ms ?? compile?.latency_ms ?? null,
       frames: time?.frames_per_second ?? verdict?.frames_per_second ?? compile?.frames_per_second ?? null,
+      hostSteps: verdict?.host_steps ?? list(time?.host_steps).length,
       macs: time?.macs ?? verdict?.macs ?? compile?.macs ?? null,
       onChip: time?.macs_on_chip ?? verdict?.share_of_macs_on_chip ?? compile?.macs_on_chip ?? null,
       instructions: time?.instructions ?? compile?.instructions ?? null,
@@ -69,7 +70,7 @@ npukit.data = (() => {
   /// Returns the number of cycles of the timeline and the memory maps.
   function wholeCycles(run) {
     const map = list(run.memories)[0];
-    return run.timeline?.cycles ?? run.time?.cycles?.model ?? (map ? map.columns * map.cycles_per_column : 1);
+    return run.timeline?.cycles ?? run.time?.cycles?.[run.time.model] ?? (map ? map.columns * map.cycles_per_column : 1);
   }
 
   /// Returns the texts of all parts of a run, each once.

@@ -15,12 +15,14 @@
       number("cycles", "cycles", timeOf("cycles"), int),
       { key: "share", label: "share", value: timeOf("share"), number: true, hint: "Share of all cycles; the bar is relative to the largest",
         show: (row) => (row.time ? bar(row.time.share / widest, percent(row.time.share)) : null) },
+      number("first", "first cycle", timeOf("first_cycle"), int, "First cycle in which a unit works for the layer; layers overlap, because units work ahead"),
+      number("last", "last cycle", timeOf("last_cycle"), int, "Last cycle in which a unit works for the layer"),
       number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
       number("utilisation", "utilisation", timeOf("utilisation"), percent,
-        "Utilization of the multipliers; above 100 % if work overlaps with cycles of another layer"),
+        "Utilization of the multipliers from the layer's first to its last cycle"),
       { key: "bound", label: "bound", value: boundOf("bound"), hint: "Limit of the layer according to the roofline",
         show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
-      number("distance", "above bound", boundOf("distance"), ratio, "Cycles divided by the roofline bound"),
+      number("distance", "vs roofline", boundOf("distance"), ratio, "Cycles from the first to the last, divided by the roofline bound"),
     ];
   }
 

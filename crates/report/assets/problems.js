@@ -45,7 +45,7 @@
   }
 
   function flags(run) {
-    return table("flags", "Flags the machine raised", list(run.time?.flags), [
+    return table("flags", "Debug flags that the machine raised; results are right", list(run.time?.flags), [
       column("flag", "flag"), column("times", "times", true), column("cycles", "cycles", true),
       column("first_cycle", "first cycle", true), column("first_instruction", "first instruction", true),
     ]);
@@ -69,7 +69,7 @@
 
   /// Notes that need no action.
   function aside(run) {
-    const parts = [texted("notes", "Notes", texts(run, "notes")),
+    const parts = [texted("notes", "Notes", texts(run, "notes")), flags(run),
       texted("assumptions", "Assumptions of the cost models", list(run.time?.assumptions))].filter(Boolean);
     return parts.length ? npukit.dom.details("Notes and assumptions", parts) : null;
   }
@@ -97,7 +97,7 @@
         parting(run),
         texted("failures", "Failures", list(run.run?.failures).map(failure)),
         texted("suggestions", "Suggestions, each tested on the samples", list(run.run?.truth?.suggestions)),
-        problems(run), diagnostics(run), flags(run), saturations(run), weights(run), hostSteps(run),
+        problems(run), diagnostics(run), saturations(run), weights(run), hostSteps(run),
         texted("warnings", "Warnings", texts(run, "warnings")),
         aside(run),
       ].filter(Boolean);

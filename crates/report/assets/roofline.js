@@ -7,9 +7,12 @@
   const MARGIN = [58, 26, 20, 42];
   const [LEAST, MOST] = [4, 17];
 
+  /// Returns the cycles from the first to the last one of a layer.
+  const spanOf = (time) => (known(time.first_cycle) && known(time.last_cycle) ? time.last_cycle - time.first_cycle + 1 : time.cycles);
+
   /// Returns the MACs per cycle with all multipliers busy, derived from the layers; null if no layer has any.
   function peakOf(layers) {
-    const peaks = layers.map(({ time }) => (time.utilisation > 0 ? time.macs / (time.utilisation * time.cycles) : null)).filter(known);
+    const peaks = layers.map(({ time }) => (time.utilisation > 0 ? time.macs / (time.utilisation * spanOf(time)) : null)).filter(known);
     return peaks.length ? peaks.sort((a, b) => a - b)[peaks.length >> 1] : null;
   }
 
@@ -18,7 +21,7 @@
     const peak = peakOf(timed);
     const placed = timed.filter(({ time }) => time.macs > 0 && time.cycles > 0 && time.roofline?.memory > 0);
     const points = placed.map(({ key, name, time }) => {
-      const [x, y] = [time.macs / time.roofline.memory, time.macs / time.cycles];
+      const [x, y] = [time.macs / time.roofline.memory, time.macs / spanOf(time)];
       const roof = Math.min(x, peak ?? Infinity);
       return { key, name, time, x, y, roof, share: time.share };
     });
@@ -114,10 +117,8 @@
 
   function words({ points, peak, left }) {
     const bound = points.filter((point) => point.time.roofline.bound === "memory").length;
-    const above = points.filter((point) => point.y > point.roof * 1.0005).length;
     return `${plural(points.length, "layer")}: ${int(bound)} bound by memory (squares), ${int(points.length - bound)} by compute (circles); `
-      + `larger marks take more cycles. ${peak ? `The multipliers reach at most ${short(peak)} MACs per cycle.` : ""}`
-      + (above ? ` ${plural(above, "layer is", "layers are")} above the roof: part of the work ran in cycles of a neighboring layer.` : "")
+      + `larger marks take more cycles. Each layer counts from its first to its last cycle; layers overlap. ${peak ? `The multipliers reach at most ${short(peak)} MACs per cycle.` : ""}`
       + (left ? ` ${plural(left, "layer has", "layers have")} no MACs or no memory traffic and ${left === 1 ? "is" : "are"} not drawn.` : "");
   }
 

@@ -1,26 +1,24 @@
 // Summary: one run as tiles, two runs with ratios.
 (() => {
   const { h } = npukit.dom;
-  const { int, fixed, percent, short, ratio, decibels, DASH, known } = npukit.numbers;
+  const { int, fixed, percent, short, ratio, decibels, plural, DASH, known } = npukit.numbers;
   const { Table, bar } = npukit.table;
   const { list } = npukit.data;
 
-  const MODELS = { model: null, estimator: "estimator", estimator_undrained: "estimator, undrained" };
+  const modelOf = (run) => run.time?.cost_model ?? run.check?.verdict?.cost_model;
 
   /// Rows of figures: name, value, format, whether more is better (null: neither).
   function rows(run) {
     const of = run.figures;
-    const cycles = Object.entries(run.time?.cycles || { model: of.cycles }).sort(([a], [b]) => (b === "model") - (a === "model"));
-    const model = run.time?.cost_model ?? run.check?.verdict?.cost_model;
     return [
-      ...cycles.map(([name, value]) => [`Cycles (${MODELS[name] ?? (name === "model" ? model ?? "cost model" : name)})`, value, int, false]),
+      [`Cycles (${modelOf(run) ?? "cost model"})`, of.cycles, int, false],
       ["Latency, ms", of.latency, (value) => fixed(value, 3), false],
       ["Frames per second", of.frames, (value) => short(value, 4), true],
       ["Clock, MHz", of.clock, (value) => short(value, 4), null],
       ["MACs", of.macs, int, null],
       ["MACs on the chip", of.onChip, percent, true],
       ["Utilisation", of.utilisation, percent, true],
-      ["Above the roofline bound", run.time?.roofline?.distance, ratio, false],
+      ["Cycles relative to the roofline", run.time?.roofline?.distance, ratio, false],
       ["Instructions", of.instructions, int, null],
       ["Segments", of.segments, int, null],
       ["Largest error", of.error, short, false],
@@ -36,22 +34,21 @@
     return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), note && h("dd", { class: "note" }, note));
   }
 
-  function otherCycles(run) {
-    return Object.entries(run.time?.cycles || {}).filter(([name]) => name !== "model")
-      .map(([name, value]) => `${int(value)} ${MODELS[name] ?? name}`).join(", ");
+  /// Rate of a run, or what its time does not include.
+  function beyond(of) {
+    return of.hostSteps > 0 ? `on the accelerator + ${plural(of.hostSteps, "host step")}, not counted` : `${short(of.frames, 4)} frames/s`;
   }
 
   function tiles(run) {
     const of = run.figures;
     const roofline = run.time?.roofline;
-    const model = run.time?.cost_model ?? run.check?.verdict?.cost_model;
     return h("dl", { class: "tiles" },
-      tile("Cycles", int(of.cycles), [model, otherCycles(run)].filter(Boolean).join("; ")),
-      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, `${short(of.frames, 4)} frames per second`),
+      tile("Cycles", int(of.cycles), modelOf(run)),
+      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, known(of.latency) ? beyond(of) : "unknown: npu report --clock-mhz takes your clock"),
       tile("Clock", known(of.clock) ? `${short(of.clock, 4)} MHz` : DASH, of.clockSource),
       tile("MACs", int(of.macs), `${percent(of.onChip)} on the chip`),
       tile("Utilisation", percent(of.utilisation), "of the multipliers, over all cycles"),
-      tile("Roofline", ratio(roofline?.distance), roofline ? `above the bound, which is ${roofline.bound}` : "not computed"),
+      tile("Roofline", ratio(roofline?.distance), roofline ? `times the bound, which is ${roofline.bound}` : "not computed"),
       tile("Instructions", int(of.instructions), `${int(of.segments)} ${of.segments === 1 ? "segment" : "segments"}`),
       ...errors(run));
   }
@@ -87,10 +84,11 @@
     if (!verdict) return null;
     const risk = verdict.saturation;
     const problems = list(run.check.problems).length;
+    const hosted = verdict.host_steps > 0 ? `, with ${plural(verdict.host_steps, "step")} on the host` : "";
     return h("p", { class: verdict.fits && problems === 0 ? "verdict good" : "verdict bad" },
-      h("strong", {}, verdict.fits && problems === 0 ? "The network fits." : "The network does not fit."),
-      ` ${percent(verdict.share_of_macs_on_chip)} of its MACs are on the chip; ${int(verdict.host_steps)} steps run on the host. `,
-      risk ? `Risk of saturation: ${risk.risk}, since ${risk.reason}.` : "");
+      h("strong", {}, verdict.fits && problems === 0 ? `The network fits${hosted}.` : "The network does not fit."),
+      ` ${percent(verdict.share_of_macs_on_chip)} of its MACs are on the accelerator. `,
+      risk ? `Risk of saturation: ${risk.risk}; ${risk.reason}.` : "");
   }
 
   function warnings(run) {

@@ -178,6 +178,7 @@ npukit.timeline = (() => {
       const table = npukit.timelineTables.inView(view, scope);
       body.append(details("Units over the whole program, and their waits", npukit.timelineTables.units(run) ?? missing("Not computed.")),
         details("What is in view, as a table", table),
+        details("Cycles by layer and cause", npukit.timelineTables.causes(run) ?? missing("Not computed.")),
         details("Instructions by kind", npukit.timelineTables.kinds(run) ?? missing("Not computed.")));
     },
   });

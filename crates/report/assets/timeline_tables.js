@@ -35,6 +35,23 @@ npukit.timelineTables = (() => {
     }).element;
   }
 
+  /// Cycles of each layer, each counted once, by what takes them.
+  function causes(run) {
+    const layers = list(run.time?.layers);
+    const rows = list(run.timeline?.causes).map((row, at) => {
+      const ideal = Math.min(row.compute, layers[at]?.roofline?.compute ?? 0);
+      return { ...row, name: row.name || "(no layer)", ideal, unfilled: row.compute - ideal };
+    });
+    if (rows.length === 0) return null;
+    return new Table({
+      name: "causes", caption: "Cycles by cause; each counts once, for the first cause that is present", rows, columns: [
+        { key: "name", label: "layer", kind: "name", value: (row) => row.name },
+        number("ideal", "ideal compute", int), number("unfilled", "array not filled", int), number("weights", "loading weights", int),
+        number("dram", "DRAM", int), number("alus", "ALUs", int), number("moves", "moves on the chip", int), number("waits", "waits", int),
+      ],
+    }).element;
+  }
+
   function viewRow(view, row) {
     const { slices } = row;
     const { held, worked, low, high } = slices.shares(...state.range);
@@ -62,5 +79,5 @@ npukit.timelineTables = (() => {
     return h("div", {}, table.element);
   }
 
-  return { units, kinds, inView };
+  return { units, kinds, causes, inView };
 })();

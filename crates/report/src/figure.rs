@@ -2,6 +2,7 @@
 //! and dark mode.
 
 mod axis;
+mod breakdown;
 mod diagram;
 mod roofline;
 mod scatter;
@@ -9,6 +10,7 @@ mod timeline;
 
 use std::fmt::Write as _;
 
+pub use breakdown::breakdown;
 pub use diagram::diagram;
 pub use roofline::roofline;
 pub use scatter::{Class, Mark, Scatter};
@@ -46,6 +48,26 @@ impl Figure {
              <style>{STYLE}</style>\n",
             escaped(told)
         ))
+    }
+
+    /// Gives the figure the width of a column of a paper.
+    fn in_column(self) -> Self {
+        Self(self.0.replacen("<svg ", "<svg width=\"88mm\" ", 1))
+    }
+
+    /// Returns the height of a legend in a figure of this width.
+    fn legend_height(entries: &[(&str, String)], width: f64) -> f64 {
+        let places = legend_places(entries, width);
+        places.last().map_or(0.0, |(_, y)| y + LEGEND_ROW + EDGE / 2.0)
+    }
+
+    /// Adds a legend with colors and their meanings; `from` is its upper left corner.
+    fn legend(&mut self, from: (f64, f64), entries: &[(&str, String)], width: f64) {
+        for ((colour, name), (x, y)) in entries.iter().zip(legend_places(entries, width)) {
+            let (x, y) = (from.0 + x, from.1 + y);
+            self.add(format_args!("<path fill=\"{colour}\" d=\"M{x:.1} {y:.1}h10v10h-10z\"/>"));
+            self.text((x + 15.0, y + 9.0), "start", name);
+        }
     }
 
     /// Adds a line of markup.
@@ -87,6 +109,42 @@ impl Figure {
     fn end(self) -> String {
         self.0 + "</svg>\n"
     }
+}
+
+/// Height of a row of a legend, and the approximate width of a character.
+const LEGEND_ROW: f64 = 18.0;
+const CHARACTER: f64 = 6.6;
+
+/// Returns the place of each entry of a legend in a figure of this width.
+fn legend_places(entries: &[(&str, String)], width: f64) -> Vec<(f64, f64)> {
+    let (mut x, mut y) = (0.0, 0.0);
+    let place = |(_, name): &(&str, String)| {
+        let needed = 30.0 + CHARACTER * name.chars().count() as f64;
+        if x > 0.0 && x + needed > width - 2.0 * EDGE {
+            (x, y) = (0.0, y + LEGEND_ROW);
+        }
+        let here = (x, y);
+        x += needed;
+        here
+    };
+    entries.iter().map(place).collect()
+}
+
+/// Returns the colors of layers with their names. Where there are more layers than colors, the
+/// legend names the first ones.
+fn legend_of_layers<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Vec<(&'static str, String)> {
+    let more = names.len().saturating_sub(COLOURS.len());
+    let named = COLOURS.into_iter().zip(names.map(|name| clipped(name, 28)));
+    let rest = (more > 0).then(|| ("none", format!("the colors repeat for {more} more layers")));
+    named.chain(rest).collect()
+}
+
+/// Returns a name with at most `most` characters.
+fn clipped(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    name.chars().take(most - 1).chain(['\u{2026}']).collect()
 }
 
 /// Returns the axes for these values.

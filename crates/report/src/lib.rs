@@ -7,11 +7,13 @@
 //! The crate is independent of accelerators: it is given reports, and takes a [`Timeline`] from a
 //! recorder with [`Gathering`].
 
+mod causes;
 mod data;
 pub mod figure;
 mod page;
 mod timeline;
 
+pub use causes::LayerCauses;
 pub use data::{Distribution, Edge, Format, GraphNode, Network, Report, Run, SCHEMA};
 pub use page::document_of;
 pub use timeline::{Counter, Gathering, Lane, Slice, Timeline};

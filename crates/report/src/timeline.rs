@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use npukit_trace::{About, Interval, Shown, Sink, Track, Value};
+use npukit_trace::{About, Interval, Role, Shown, Sink, Track, Value};
 use serde::Serialize;
+
+use crate::causes::{LayerCauses, Worked, causes};
 
 /// Maximum number of slices of a track. Beyond it, short slices that are close to each other are
 /// merged.
@@ -27,6 +29,8 @@ pub struct Timeline {
     pub tracks: Vec<Lane>,
     /// Counters over time.
     pub counters: Vec<Counter>,
+    /// Cycles of each layer by cause, followed by those outside all layers, if any.
+    pub causes: Vec<LayerCauses>,
 }
 
 /// Activity or waits of a unit.
@@ -140,6 +144,10 @@ struct State {
     layers: HashMap<String, usize>,
     /// Position of each track.
     places: Vec<Place>,
+    /// Track of the layers.
+    stays: Option<Track>,
+    /// Work of all units, and the layers over time.
+    worked: Vec<Worked>,
 }
 
 /// Destination of a track's events.
@@ -155,12 +163,14 @@ impl Gathering {
         // Default: a panic while a track was added leaves the other tracks intact.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut timeline = std::mem::take(&mut state.timeline);
+        let worked = std::mem::take(&mut state.worked);
         // Every trace has a name for work outside all layers; here only if such work exists.
         let slices = timeline.tracks.iter().flat_map(|lane| &lane.slices);
         let used = slices.filter_map(|slice| slice.layer).max().map_or(0, |last| last + 1);
         timeline.layers.truncate(used);
         let merged = timeline.tracks.iter().map(|lane| lane.merged).max();
-        Timeline { cycles, merged: merged.map_or(1, |merged| merged.max(1)), ..timeline }
+        let causes = causes(&timeline.layers, cycles, worked);
+        Timeline { cycles, causes, merged: merged.map_or(1, |merged| merged.max(1)), ..timeline }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> io::Result<T> {
@@ -217,9 +227,12 @@ impl Sink for Gathering {
         })
     }
 
-    fn track(&mut self, _track: Track, shown: &Shown<'_>) -> io::Result<()> {
+    fn track(&mut self, track: Track, shown: &Shown<'_>) -> io::Result<()> {
         self.with(|state| {
             let (name, parent) = (shown.name.to_owned(), state.lane_of(shown.parent));
+            if shown.role == Role::Layers {
+                state.stays = Some(track);
+            }
             let Timeline { tracks, counters, .. } = &mut state.timeline;
             state.places.push(match shown.unit {
                 Some(unit) => {
@@ -238,6 +251,10 @@ impl Sink for Gathering {
         self.with(|state| {
             let name = state.name(interval.name);
             let slice = state.slice(interval, name);
+            if interval.work.is_some() || state.stays == Some(track) {
+                let Slice { start, cycles, busy, layer, .. } = slice;
+                state.worked.push(Worked { kind: interval.work, start, end: start + cycles, busy, layer });
+            }
             if let Some(Place::Lane(place)) = state.place(track) {
                 state.timeline.tracks[place].push(slice);
             }

@@ -78,11 +78,11 @@ pub use npukit_lower::Problem;
 pub use phase::{PHASES, Phase, PhaseTime};
 pub use report::area::{Area, block_rams, ultra_rams};
 pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
-pub use report::breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
+pub use report::breakdown::{Breakdown, LayerCycles, LayerWork, OUTSIDE, SPAN_NOTE, Spent, Whole, share};
 pub use report::term::Term;
 pub use report::time::{
-    Bound, FlagTime, InstructionTime, KindTime, LayerTime, MeasuredSamples, Pace, Roofline, TimeForm,
-    TimeOptions, TimeReport, UnitTime, Wait,
+    Bound, CycleSpan, FlagTime, InstructionTime, KindTime, LayerTime, MeasuredSamples, Pace, Roofline,
+    TimeForm, TimeOptions, TimeReport, UnitTime, Wait,
 };
 pub use report::trace::{TraceFormat, TraceReport, chrome_trace, record, write_trace};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};

@@ -21,6 +21,6 @@ pub use chrome::Chrome;
 pub use fst::{EXTENSION as FST_EXTENSION, Fst};
 pub use life::{Found, Lives};
 pub use map::{Mapping, MemoryMap, Moments, Writer};
-pub use model::{About, Flow, Interval, Role, Shown, Sink, Track, Value};
+pub use model::{About, Flow, Interval, Role, Shown, Sink, Track, Value, Work};
 pub use perfetto::{EXTENSIONS as PERFETTO_EXTENSIONS, Perfetto, proto};
 pub use recorder::{Counts, Measures, Recorder, Slice, Wait};

@@ -89,6 +89,21 @@ pub enum Flow {
     To(u64),
 }
 
+/// Kind of work, for figures of where the time goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Work {
+    /// Multiplications.
+    Compute,
+    /// Loads of weights into the multipliers.
+    Weights,
+    /// Transfers from and to external memory.
+    Dram,
+    /// Operations on elements.
+    Alus,
+    /// Moves on the chip.
+    Moves,
+}
+
 /// Slice to draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval<'a> {
@@ -102,6 +117,8 @@ pub struct Interval<'a> {
     pub details: &'a [(&'a str, Value<'a>)],
     /// Arrows that begin or end here.
     pub flows: &'a [Flow],
+    /// Kind of work; `None` for everything else than work.
+    pub work: Option<Work>,
 }
 
 /// Writer of a trace. Intervals of a track come in order and do not overlap.

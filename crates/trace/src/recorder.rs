@@ -4,7 +4,7 @@ mod counter;
 
 use std::io;
 
-use crate::model::{About, Flow, Interval, Role, Shown, Sink, Track, Value};
+use crate::model::{About, Flow, Interval, Role, Shown, Sink, Track, Value, Work};
 use counter::{Counter, Sums};
 
 /// Minimum number of counter windows per program; the maximum is twice that.
@@ -42,6 +42,8 @@ pub struct Slice<'a> {
     pub details: &'a [(&'a str, Value<'a>)],
     /// Arrows to and from other slices.
     pub flows: &'a [Flow],
+    /// Kind of work; `None` for units that control others.
+    pub work: Option<Work>,
 }
 
 /// Wait of a unit that has work.
@@ -178,7 +180,9 @@ impl<'a> Recorder<'a> {
         details.extend((bytes > 0).then_some(("bytes", Value::Number(bytes))));
         details.extend_from_slice(slice.details);
         self.counts.flows += slice.flows.iter().filter(|flow| matches!(flow, Flow::From(_))).count() as u64;
-        self.draw(track, slice.name, [start, cycles], &details, slice.flows);
+        let (name, end) = (slice.name, start.saturating_add(cycles));
+        let (details, flows, work) = (&details[..], slice.flows, slice.work);
+        self.draw(track, Interval { name, start, end, details, flows, work });
         self.counts.slices += 1;
     }
 
@@ -195,7 +199,7 @@ impl<'a> Recorder<'a> {
         details.extend(instruction.map(|index| ("instruction", Value::Number(index as u64))));
         details.extend([("cycle", start), ("cycles", cycles)].map(|(key, n)| (key, Value::Number(n))));
         details.extend((waited != cycles).then_some(("waited", Value::Number(waited))));
-        self.draw(track, on, [start, cycles], &details, &[]);
+        self.draw(track, plain(on, [start, cycles], &details));
         self.counts.waits += 1;
     }
 
@@ -240,7 +244,7 @@ impl<'a> Recorder<'a> {
         let (name, time) = (self.about.program.clone(), self.about.time());
         let details =
             [("cycle", Value::Number(0)), ("cycles", Value::Number(cycles)), ("time", Value::Text(time))];
-        self.draw(track, &name, [0, cycles], &details, &[]);
+        self.draw(track, plain(&name, [0, cycles], &details));
         self.counts.slices += 1;
     }
 
@@ -263,7 +267,7 @@ impl<'a> Recorder<'a> {
         let cycles = end.min(next).saturating_sub(start);
         if self.shows(Some(layer)) && cycles > 0 {
             let details = [("cycle", start), ("cycles", cycles)].map(|(key, n)| (key, Value::Number(n)));
-            self.draw(track, &name, [start, cycles], &details, &[]);
+            self.draw(track, plain(&name, [start, cycles], &details));
             self.counts.slices += 1;
         }
     }
@@ -290,20 +294,13 @@ impl<'a> Recorder<'a> {
         Some(track)
     }
 
-    fn draw(
-        &mut self,
-        track: Track,
-        name: &str,
-        [start, cycles]: [u64; 2],
-        details: &[(&str, Value<'_>)],
-        flows: &[Flow],
-    ) {
+    fn draw(&mut self, track: Track, interval: Interval<'_>) {
         let Some(lane) = self.lane(track) else { return };
-        let start = start.max(lane.end);
-        let end = start.max(start.saturating_add(cycles));
+        let start = interval.start.max(lane.end);
+        let end = start.saturating_add(interval.end.saturating_sub(interval.start));
         lane.end = end;
         self.end = self.end.max(end);
-        self.write(|sink| sink.slice(track, &Interval { name, start, end, details, flows }));
+        self.write(|sink| sink.slice(track, &Interval { start, end, ..interval }));
     }
 
     /// Adds work cycles and bytes from `start` to `end` to the counters.
@@ -354,6 +351,11 @@ impl<'a> Recorder<'a> {
             self.written = write(&mut *self.sink);
         }
     }
+}
+
+/// Returns a slice that is not work of a unit.
+fn plain<'a>(name: &'a str, [start, cycles]: [u64; 2], details: &'a [(&'a str, Value<'a>)]) -> Interval<'a> {
+    Interval { name, start, end: start.saturating_add(cycles), details, flows: &[], work: None }
 }
 
 #[cfg(test)]

@@ -41,7 +41,10 @@ const WRITERS: &[Writer] = &[
     ] },
     // SVG.
     Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
-        "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned",
+        "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned", "colour",
+    ] },
+    Writer { path: "crates/report/src/figure/breakdown.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "EDGE", "bottom", "colour", "BAR",
     ] },
     Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &[
         "class", "line", "start", "x", "y", "width", "height", "middle",

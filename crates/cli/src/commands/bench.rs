@@ -125,7 +125,7 @@ const PROGRAMS: [Column<'_>; 11] = [
     Column::right("of published"),
     Column::right("ms").minor(3),
     Column::right("frames a second").minor(4),
-    Column::right("above its bound").minor(6),
+    Column::right("vs roofline").alias("above its bound").minor(6),
     Column::right("compiled in s").minor(7),
 ];
 

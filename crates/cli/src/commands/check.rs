@@ -13,7 +13,7 @@ use crate::printable::line;
 use crate::requests::{context, model_source};
 use crate::table::{counted, facts, percent, thousands};
 use crate::text::comparison::{quantisation, rescaling};
-use crate::text::layers::{host_steps, latency, listing, on_chip};
+use crate::text::layers::{clock_source, host_steps, latency, listing, on_chip};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
@@ -55,6 +55,7 @@ pub fn text(report: &Report) -> String {
     text += &host_steps(&report.host_steps);
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
+    text += &clock_source(&report.verdict.speed);
     text + &remarks(&report.notes, &report.warnings)
 }
 
@@ -67,18 +68,22 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
     lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
-    lines.extend(cycles.filter(|_| !is_idle).map(|_| fact("latency", latency(speed))));
+    lines.extend(
+        cycles.filter(|_| !is_idle).map(|_| fact("latency", latency(speed, report.host_steps.len()))),
+    );
     let untimed = report.supported && !report.is_compiled;
     lines.extend(untimed.then(|| fact("cycles", "not known: add --compile".to_owned())));
-    let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
-    lines.extend(steps.map(|steps| fact("on the host", counted(steps, "step"))));
     lines.extend(saturation.as_ref().map(|risk| fact("saturation", saturation_risk(risk))));
     lines
 }
 
 /// Formats that the model fits, with a warning if the accelerator is idle.
 fn fitting(report: &Report, is_idle: bool) -> String {
-    let fits = on_chip("fits", &report.on_chip);
+    let steps = match report.host_steps.len() {
+        0 => "fits".to_owned(),
+        steps => format!("fits, with {} on the host", counted(steps as u64, "step")),
+    };
+    let fits = on_chip(&steps, &report.on_chip);
     let idle =
         if is_idle { ", but nothing runs on the accelerator: the host computes everything" } else { "" };
     format!("{fits}{idle}")

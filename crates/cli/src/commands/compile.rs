@@ -19,7 +19,7 @@ use crate::options::CompileOptions;
 use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, facts, table, thousands};
 use crate::text::comparison::{quantisation, rescaling};
-use crate::text::layers::{choices, cycles, host_steps, latency, on_chip};
+use crate::text::layers::{choices, clock_source, cycles, host_steps, latency, on_chip};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
 
@@ -101,8 +101,8 @@ fn text(report: &Report) -> String {
         ("chosen", choices(&report.choices)),
         ("layers", report.layers.to_string()),
         ("instructions", thousands(report.instructions as u64)),
-        ("cycles", cycles(&report.target, &report.cycles)),
-        ("latency", latency(&report.speed)),
+        ("cycles", cycles(&report.target, &report.cycles, &report.cost_model)),
+        ("latency", latency(&report.speed, report.host_steps.len())),
         ("MACs", report.macs.map_or_else(|| "unknown".to_owned(), thousands)),
         ("constants saturated", report.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands)),
         ("seconds", format!("{:.3}", report.seconds)),
@@ -131,6 +131,7 @@ fn text(report: &Report) -> String {
         let end = if text.ends_with("\n\n") { "" } else { "\n" };
         text += &format!("{end}{}\n", verify::proof(proof));
     }
+    text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
     text

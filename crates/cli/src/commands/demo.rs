@@ -12,7 +12,9 @@ use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::{View, counted, facts, percent, thousands};
 use crate::text::comparison::quantisation;
-use crate::text::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
+use crate::text::layers::{
+    choices, clock_source, cycles, decibels, latency, layers, saturations, share_of_range,
+};
 use crate::text::remarks;
 
 /// Arguments of `npu demo`.
@@ -52,8 +54,8 @@ fn text(report: &Report) -> String {
         ("RMS difference", format!("{:.4}", comparison.rms_error)),
         ("signal to noise", decibels(comparison.signal_to_noise_db)),
         ("saturation events", thousands(report.saturations)),
-        ("cycles per image", cycles(&report.target, &report.cycles)),
-        ("latency", latency(&report.speed)),
+        ("cycles per image", cycles(&report.target, &report.cycles, &report.cost_model)),
+        ("latency", latency(&report.speed, report.host_steps.len())),
         ("utilisation", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
         ("seconds", format!("{:.2}", report.seconds)),
     ]);
@@ -61,6 +63,7 @@ fn text(report: &Report) -> String {
         + &saturations(&report.saturations_by_layer)
         + &layers(&report.layers, &View::default())
         + &quantisation(report.quantisation.as_ref())
+        + &clock_source(&report.speed)
         + &remarks(&[], &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ pub struct ReportArgs {
     /// It may be of another target, strategy or version.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub against: Option<String>,
-    /// Folder for figures: `roofline.svg`, `timeline.svg`
+    /// Folder for figures: `roofline.svg`, `breakdown.svg`, `timeline.svg`
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     #[command(flatten)]

@@ -25,7 +25,9 @@ use crate::requests::{
 };
 use crate::table::{TableArgs, View, counted, facts, thousands};
 use crate::text::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
-use crate::text::layers::{choices, comparison, host_steps, latency, on_chip, saturations, underflow};
+use crate::text::layers::{
+    choices, clock_source, comparison, host_steps, latency, on_chip, saturations, underflow,
+};
 use crate::text::outputs::outputs;
 use crate::text::{accuracy, remarks};
 use crate::verbosity::TimingsArgs;
@@ -229,7 +231,7 @@ fn text(report: &Report, view: &View) -> String {
         lines.push(("chosen", choices(&report.choices)));
     }
     if report.speed.latency_ms.is_some() {
-        lines.push(("latency", latency(&report.speed)));
+        lines.push(("latency", latency(&report.speed, report.host_steps.len())));
     }
     if let Some(found) = &report.comparison {
         lines.extend(comparison(found));
@@ -252,6 +254,7 @@ fn text(report: &Report, view: &View) -> String {
     text += &quantisation(report.quantisation.as_ref());
     text += &layer_comparison(report.layer_compare.as_ref(), view);
     text += &host_steps(&report.host_steps);
+    text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     text

@@ -14,7 +14,9 @@ use crate::options::{CompileOptions, TimeOptions};
 use crate::printable::line;
 use crate::requests::{calibration, context, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
-use crate::text::layers::{LAYERS, above, bottleneck, cycles, host_steps, latency, layers, on_chip};
+use crate::text::layers::{
+    LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip, versus,
+};
 use crate::verbosity::{TimingsArgs, is_quiet};
 
 /// Arguments of `npu time`.
@@ -112,12 +114,12 @@ fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
 }
 
 pub(super) fn text(report: &Report, view: &View) -> String {
-    let time = &report.time;
+    let (time, speed) = (&report.time, report.speed());
     let unknown = || "unknown: the artifact does not specify it".to_owned();
     let roofline = &time.roofline;
     let bounds = format!(
         "{} (lower bounds: {} for compute, {} for memory)",
-        above(roofline),
+        versus(roofline),
         thousands(roofline.compute),
         thousands(roofline.memory)
     );
@@ -126,9 +128,8 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
-        ("cycles", cycles(&report.target, &time.cycles)),
-        ("below", format!("by the {}", report.cost_model)),
-        ("latency", latency(&report.speed())),
+        ("cycles", cycles(&report.target, &time.cycles, &report.cost_model)),
+        ("latency", latency(&speed, report.host_steps.len())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),
@@ -144,6 +145,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         return text;
     }
     text += "\n";
+    text += &clock_source(&speed);
     text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text

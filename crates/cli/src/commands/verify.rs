@@ -170,7 +170,14 @@ pub fn proof(report: &Report) -> String {
     let proved = report.outputs.iter().filter(|output| output.proved).count();
     let outputs = counted(report.outputs.len() as u64, "output");
     let verdict = match &report.witness {
-        _ if report.proved => "proved: the program computes the model, for all inputs".to_owned(),
+        _ if report.proved => {
+            let rest = if report.bounds.is_some() {
+                "have the bounds below"
+            } else {
+                "are not covered: use --bounds"
+            };
+            format!("proved in exact arithmetic for all inputs; rounding and saturation {rest}")
+        }
         Some(_) => "refuted: the program computes something else".to_owned(),
         None => unproved(report),
     };

@@ -33,12 +33,13 @@ pub struct Column<'a> {
     /// Whether rows with large figures in this column are the interesting ones.
     pub leads: bool,
     name: &'a str,
+    alias: &'a str,
 }
 
 impl<'a> Column<'a> {
     /// Creates a left-aligned column of names.
     pub const fn left(heading: &'a str) -> Self {
-        Self { heading, kind: Kind::Names, rank: 0, sum: None, has_bar: false, leads: false, name: heading }
+        Self { heading, kind: Kind::Names, rank: 0, sum: None, has_bar: false, leads: false, name: heading, alias: heading }
     }
 
     /// Creates a left-aligned column of wrapped text.
@@ -60,6 +61,11 @@ impl<'a> Column<'a> {
     /// Gives the column a name on the command line other than its heading.
     pub const fn named(self, name: &'a str) -> Self {
         Self { name, ..self }
+    }
+
+    /// Gives the column another name on the command line, which it had before.
+    pub const fn alias(self, alias: &'a str) -> Self {
+        Self { alias, ..self }
     }
 
     /// Sets the rank of the column: the larger, the less important.
@@ -87,14 +93,14 @@ impl<'a> Column<'a> {
         Self { leads: true, ..self }
     }
 
-    /// Returns the column's name on the command line, such as `above-its-bound`.
+    /// Returns the column's name on the command line, such as `vs-roofline`.
     pub fn name(&self) -> String {
         plain(self.name)
     }
 
     /// Whether `name` means this column.
     pub fn is_called(&self, name: &str) -> bool {
-        plain(name) == plain(self.name)
+        [self.name, self.alias].iter().any(|own| plain(name) == plain(own))
     }
 }
 
@@ -184,5 +190,6 @@ mod tests {
         assert_eq!(Column::right("chain's RMS").name(), "chains-rms");
         assert!(column.is_called("Own_error,largest") && !column.is_called("own"));
         assert!(Column::right("RMS").named("own-rms").is_called("own-rms"));
+        assert!(Column::right("vs roofline").alias("above its bound").is_called("above-its-bound"));
     }
 }

@@ -10,16 +10,20 @@ use npukit::report::{
 use crate::colour::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, counted, percent, table, thousands, viewed};
+use crate::text::remarks;
+use crate::verbosity::is_verbose;
 
 /// Columns of the table of layers.
-pub const LAYERS: [Column<'_>; 7] = [
+pub const LAYERS: [Column<'_>; 9] = [
     Column::left("layer"),
     Column::right("instructions").adds().minor(3),
     Column::right("cycles").adds().leads(),
     Column::right("share").shares(),
+    Column::right("first cycle").minor(4),
+    Column::right("last cycle").minor(4),
     Column::right("MACs").adds().minor(2),
     Column::right("utilisation"),
-    Column::right("above its bound"),
+    Column::right("vs roofline").alias("above its bound"),
 ];
 
 /// Formats the cycles by layer; empty if no layers are known.
@@ -34,9 +38,12 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
             Cell::count(layer.instructions as u64),
             Cell::count(layer.cycles),
             Cell::share(layer.share),
+            // Default: the cell is empty if the cycle is unknown.
+            layer.first_cycle.map(Cell::count).unwrap_or_default(),
+            layer.last_cycle.map(Cell::count).unwrap_or_default(),
             Cell::count(layer.macs),
             Cell::share(layer.utilisation),
-            Cell { text: above(&layer.roofline), figure: layer.roofline.distance },
+            Cell { text: versus(&layer.roofline), figure: layer.roofline.distance },
         ];
         Row::new(cells, bottleneck(layer.cycles, most))
     };
@@ -48,38 +55,50 @@ pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
     (much > 0 && most == Some(much)).then_some(Mark::Bottleneck)
 }
 
-/// Formats the distance to the roofline, and which side of it limits.
-pub fn above(roofline: &Roofline) -> String {
+/// Formats the cycles as a multiple of the roofline's, and which side of it limits.
+pub fn versus(roofline: &Roofline) -> String {
     match roofline.distance {
         Some(distance) => format!("{distance:.2} x {}", roofline.bound.name()),
         None => "no bound".to_owned(),
     }
 }
 
-/// Formats the cycles by cost model of a target.
-pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>) -> String {
-    let one = |(model, cycles): (&String, &u64)| {
-        format!("{} ({})", thousands(*cycles), cost_model_name(target, model))
-    };
-    cycles.iter().map(one).collect::<Vec<_>>().join(", ")
+/// Formats the cycles by the cost model of a target that leads its reports, called `leading`;
+/// verbose reports show all cost models.
+pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>, leading: &str) -> String {
+    let named = cycles.iter().map(|(model, cycles)| (cost_model_name(target, model), *cycles));
+    let (first, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == leading);
+    let others = others.into_iter().filter(|_| is_verbose());
+    let one = |(name, cycles)| format!("{} ({name})", thousands(cycles));
+    first.into_iter().chain(others).map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the time of a run, and samples or runs per second at a clock.
-pub fn latency(speed: &Speed) -> String {
-    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), clock_source, frames_per_second, batch, .. } =
-        speed
-    else {
-        return "unknown: no clock is published for this instance".to_owned();
+/// Formats the time of a run at a clock, and samples or runs per second, or the number of steps on
+/// the host that this time does not include.
+pub fn latency(speed: &Speed, host_steps: usize) -> String {
+    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, .. } = speed else {
+        return "unknown: the instance has no clock frequency; `npu time --clock-mhz MHZ` takes yours"
+            .to_owned();
     };
+    let time = milliseconds(*ms);
+    if host_steps > 0 {
+        let steps = counted(host_steps as u64, "host step");
+        return format!("{time} on the accelerator at {mhz} MHz + {steps}, not counted");
+    }
     let of = match batch {
-        Some(1) => "frames per second".to_owned(),
-        Some(batch) => format!("frames per second for a batch of {batch}"),
-        None => "runs per second".to_owned(),
+        Some(1) => "frames/s".to_owned(),
+        Some(batch) => format!("frames/s for a batch of {batch}"),
+        None => "runs/s".to_owned(),
     };
     let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {} {of}", frames(rate)));
-    // Default: a clock without a citation is reported as such.
-    let source = clock_source.as_deref().unwrap_or("source not given");
-    format!("{}{rate} at {mhz} MHz ({source})", milliseconds(*ms))
+    format!("{time}{rate} at {mhz} MHz")
+}
+
+/// Formats the source of the clock frequency of [`latency`] as a note, if there is one.
+pub fn clock_source(speed: &Speed) -> String {
+    let stated = speed.clock_mhz.zip(speed.clock_source.as_ref()).filter(|_| speed.latency_ms.is_some());
+    let note = stated.map(|(mhz, source)| format!("clock: {mhz} MHz ({source})"));
+    remarks(note.as_slice(), &[])
 }
 
 /// Formats milliseconds, with more digits for short times.

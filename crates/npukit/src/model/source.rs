@@ -293,14 +293,18 @@ impl Source {
 
     /// Reads the calibration samples; notes on how they were read are added to the model.
     pub(crate) fn samples(&self, model: &mut Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
-        let Calibration { inputs: files, preprocess, .. } = &self.calibration;
-        if files.is_empty() {
-            return Ok(Vec::new());
-        }
-        let inputs = wanted::of_model(model);
-        let Samples { samples, notes } = inputs::samples(files, &inputs, preprocess, context.reader, None)?;
+        let Samples { samples, notes } = self.calibration_samples(model, context)?;
         model.remarks = std::mem::take(&mut model.remarks).with_notes(notes);
         Ok(samples)
+    }
+
+    /// Reads the calibration samples, with notes on how they were read.
+    pub(crate) fn calibration_samples(&self, model: &Model, context: Context<'_>) -> Result<Samples, Error> {
+        let Calibration { inputs: files, preprocess, .. } = &self.calibration;
+        if files.is_empty() {
+            return Ok(Samples::default());
+        }
+        inputs::samples(files, &wanted::of_model(model), preprocess, context.reader, None)
     }
 
     /// Returns the program that the samples require, if there are any: rescaled, or with the last

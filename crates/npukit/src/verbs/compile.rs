@@ -23,6 +23,7 @@ use crate::numbers::weights::{self, Weight};
 use crate::report::on_chip::OnChip;
 use crate::report::rescale::Report as RescalingReport;
 use crate::run::speed::{Speed, batch, timed};
+use crate::targets::cost_model_name;
 use crate::verbs::verify::{self, Certificate, Certified, certified};
 
 /// Parameters of a compilation.
@@ -59,6 +60,8 @@ pub struct Report {
     pub instructions: usize,
     /// Cycles of a run, by cost model.
     pub cycles: BTreeMap<String, u64>,
+    /// Display name of the cost model of the time.
+    pub cost_model: String,
     /// Time of a run at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
@@ -188,17 +191,18 @@ pub(crate) fn compile_for(
     warnings.extend(weights::warnings(&weights));
     let report = Report {
         name: program.name,
-        target: program.target,
         artifacts,
         test_vectors,
         verification,
         instructions: program.instructions,
         speed: Speed::of(&time, batch(&compiled.inputs(), origin.model.batch)),
+        cost_model: cost_model_name(&program.target, &time.model),
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,
         on_chip,
         host_steps: program.host_steps,
+        target: program.target,
         layers: program.layers.len(),
         choices: program.choices,
         saturated_constants: program.saturated_constants,

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_target::{CompileOptions, Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
+use npukit_target::{
+    CompileOptions, HostStepReport, Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions,
+};
 use serde::Serialize;
 
 use super::generate;
@@ -22,7 +24,7 @@ use crate::run::batch::{float, machine};
 use crate::run::samples::argmax;
 use crate::run::speed::{Speed, timed};
 use crate::run::stack::Stack;
-use crate::targets::{default_target, resolve};
+use crate::targets::{cost_model_name, default_target, resolve};
 
 /// Embedded networks; the first one that a target supports is used. `assets/README.md` describes
 /// their origin, the held-out images, and the classes.
@@ -65,6 +67,8 @@ pub struct Report {
     pub choices: BTreeMap<String, String>,
     /// Cycles per image, by cost model.
     pub cycles: BTreeMap<String, u64>,
+    /// Display name of the cost model of the time.
+    pub cost_model: String,
     /// Time of an image in milliseconds at the board's clock.
     pub milliseconds: Option<f64>,
     /// Time under its current name, and images per second.
@@ -74,6 +78,8 @@ pub struct Report {
     pub utilisation: Option<f64>,
     /// Time of each layer.
     pub layers: Vec<LayerTime>,
+    /// Steps that run on the host, which are not timed.
+    pub host_steps: Vec<HostStepReport>,
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
@@ -129,7 +135,6 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let speed = Speed::of(&time, Some(1));
     Ok(Report {
         model: model.graph.name,
-        target: program.target,
         images: samples.len(),
         accuracy_float: accuracy(&reference, &labels),
         accuracy: accuracy(&ours, &labels),
@@ -139,11 +144,14 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         instructions: program.instructions,
         macs: program.macs,
         choices: program.choices,
+        cost_model: cost_model_name(&program.target, &time.model),
         cycles: time.cycles,
         milliseconds: time.milliseconds,
         speed,
         utilisation: time.utilisation,
         layers: time.layers,
+        host_steps: program.host_steps,
+        target: program.target,
         quantisation,
         warnings,
         language: language(target, context)?,

@@ -3,12 +3,12 @@
 mod network;
 
 use npukit_report::{Distribution, Format, Gathering, Run, Timeline, document_of};
-use npukit_target::{Instance, Phase, TargetError, TimeOptions, TimeReport, record};
+use npukit_target::{Instance, Phase, Saturations, TargetError, TimeOptions, TimeReport, record};
 use serde::Serialize;
 use serde_json::Value;
 
 pub use npukit_report::Report;
-use npukit_report::figure::{roofline, timeline};
+use npukit_report::figure::{breakdown, roofline, timeline};
 
 use super::{check, compile, run, time};
 use crate::Context;
@@ -19,6 +19,7 @@ use crate::model::origin::Origin;
 use crate::model::program::Program;
 use crate::model::source::{Input, Source};
 use crate::report::verdict::SaturationRisk;
+use crate::run::batch::machine;
 
 /// Parameters of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,7 +89,7 @@ pub fn report_program(
     let mut warnings: Vec<String> = time.warnings.clone();
     warnings.extend(ran.iter().flat_map(|run| &run.warnings).cloned());
     warnings.dedup();
-    let run = found(program, &time, ran.as_ref(), request)?;
+    let run = found(program, &time, ran.as_ref(), request, context)?;
     let run = Run { compile: compiled, timeline, timeline_missing, ..run };
     Ok(Reported { figures, warnings, success: true, ..Reported::new(run, other) })
 }
@@ -168,6 +169,7 @@ fn found(
     time: &time::Report,
     ran: Option<&run::Report>,
     request: &Request,
+    context: Context<'_>,
 ) -> Result<Run, Error> {
     let origin = program.origin.as_ref();
     let instance = origin.map(|origin| &*origin.instance);
@@ -177,8 +179,12 @@ fn found(
     };
     let graph = origin.map(|origin| network::network(origin, program.compiled(), &time.time)).transpose()?;
     let layers = ran.and_then(|run| run.layer_compare.as_ref());
+    let check = origin.map(|origin| {
+        let measured = measured(origin, program, ran, request, context)?;
+        checked(origin, program, measured)
+    });
     Ok(Run {
-        check: origin.map(|origin| checked(origin, program)).transpose()?.as_ref().map(json),
+        check: check.transpose()?.as_ref().map(json),
         distributions: layers.map_or_else(Vec::new, |layers| distributions(layers, instance)),
         run: ran.map(json),
         time: Some(json(time)),
@@ -213,9 +219,30 @@ fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run
     Ok(run::run_program(program, &request, context)?.0)
 }
 
-fn checked(origin: &Origin, program: &Program) -> Result<check::Report, Error> {
+/// Number of samples, and the values that saturated on them; `None` without samples.
+type Measured = (usize, Option<Saturations>);
+
+/// Returns what saturated on the samples of the run, or otherwise on those of the calibration.
+fn measured(
+    origin: &Origin,
+    program: &Program,
+    ran: Option<&run::Report>,
+    request: &Request,
+    context: Context<'_>,
+) -> Result<Measured, Error> {
+    if let Some(run) = ran {
+        let (inputs, layers) = (run.saturated_inputs, run.saturations_by_layer.clone());
+        return Ok((run.samples, Some(Saturations { inputs, results: run.saturations - inputs, layers })));
+    }
+    let samples = request.source.calibration_samples(&origin.model, context)?.samples;
+    let found = (!samples.is_empty()).then(|| machine(program.compiled(), &samples)).transpose()?;
+    Ok((samples.len(), found.map(|(_, saturations)| saturations)))
+}
+
+fn checked(origin: &Origin, program: &Program, (samples, found): Measured) -> Result<check::Report, Error> {
     let weights = origin.altered_weights()?;
-    let risk = SaturationRisk::of(origin, &weights, program.report().saturated_constants, 0, None);
+    let constants = program.report().saturated_constants;
+    let risk = SaturationRisk::of(origin, &weights, constants, samples, found.as_ref());
     Ok(check::of_compiled(origin, program.compiled(), risk, &weights, origin.remarks().notes))
 }
 
@@ -240,8 +267,9 @@ fn gathered(
 }
 
 fn figures(time: &TimeReport, units: Option<&Timeline>, name: &str) -> Vec<(&'static str, String)> {
+    let causes = units.and_then(|units| breakdown(time, units, name));
     let units = units.and_then(|units| timeline(units, name));
-    let all = [("roofline.svg", roofline(time, name)), ("timeline.svg", units)];
+    let all = [("roofline.svg", roofline(time, name)), ("breakdown.svg", causes), ("timeline.svg", units)];
     all.into_iter().filter_map(|(file, svg)| Some((file, svg?))).collect()
 }
 

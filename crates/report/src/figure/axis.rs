@@ -52,26 +52,34 @@ impl Axis {
             let all = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
             return all.filter(|mark| (self.least..=self.most).contains(mark)).collect();
         }
-        let rough = (self.most - self.least) / MARKS;
-        let power = 10f64.powf(rough.log10().floor());
-        let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
-        let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
-        let first = (self.least / step).ceil() as i64;
-        (first..).map(|place| place as f64 * step).take_while(|mark| *mark <= self.most).collect()
+        steps(self.least, self.most)
     }
+}
+
+/// Returns round values from `least` to `most`, at the same distance.
+pub(super) fn steps(least: f64, most: f64) -> Vec<f64> {
+    let rough = (most - least) / MARKS;
+    let power = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let first = (least / step).ceil() as i64;
+    (first..).map(|place| place as f64 * step).take_while(|mark| *mark <= most).collect()
 }
 
 /// Formats a value in few digits.
 pub(super) fn short(figure: f64) -> String {
     match figure.abs() {
-        size if size >= 1e6 => format!("{:.4}M", figure / 1e6).replace(".0000M", "M"),
+        size if size >= 1e6 => format!("{}M", trimmed(format!("{:.4}", figure / 1e6))),
+        size if size >= 1e4 && figure % 1e2 == 0.0 => format!("{}k", trimmed(format!("{:.1}", figure / 1e3))),
         size if size >= 1e3 || size == 0.0 || figure.fract() == 0.0 => format!("{figure:.0}"),
-        size if size >= 0.01 => {
-            let text = format!("{figure:.3}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
+        size if size >= 0.01 => trimmed(format!("{figure:.3}")),
         _ => format!("{figure:.1e}"),
     }
+}
+
+/// Returns a number without zeros at the end of its fraction.
+fn trimmed(text: String) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -92,8 +100,8 @@ mod tests {
         assert_eq!(marks(&[1.0, 100.0]), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         assert!(!marks(&[7.0]).is_empty() && !marks(&[]).is_empty());
         assert_eq!(
-            [0.0, 12.0, 1234.5, 2.5e6, 0.125, 1e-5].map(short),
-            ["0", "12", "1234", "2.5000M", "0.125", "1.0e-5"]
+            [0.0, 12.0, 1234.5, 2.5e5, 2.5e6, 0.125, 1e-5].map(short),
+            ["0", "12", "1234", "250k", "2.5M", "0.125", "1.0e-5"]
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use npukit_target::{LayerTime, TimeReport};
 
-use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, plane, short};
+use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, plane, short};
 use crate::page::escaped;
 
 /// Layer in the plane.
@@ -18,7 +18,7 @@ impl<'a> Spot<'a> {
     /// Returns `None` for a layer without multiply-accumulates or without traffic.
     fn of(layer: &'a LayerTime) -> Option<Self> {
         let [macs, memory, cycles] =
-            [layer.macs, layer.roofline.memory, layer.cycles].map(|count| count as f64);
+            [layer.macs, layer.roofline.memory, layer.span_cycles()].map(|count| count as f64);
         let is_one = macs > 0.0 && memory > 0.0 && cycles > 0.0;
         is_one.then(|| Self { layer, intensity: macs / memory, rate: macs / cycles })
     }
@@ -28,7 +28,7 @@ impl<'a> Spot<'a> {
 /// `None` if no layer has any.
 fn peak(time: &TimeReport) -> Option<f64> {
     let busiest = time.layers.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
-    let peak = busiest.macs as f64 / (busiest.utilisation * busiest.cycles as f64);
+    let peak = busiest.macs as f64 / (busiest.utilisation * busiest.span_cycles() as f64);
     Some(peak).filter(|peak| peak.is_finite() && *peak > 0.0)
 }
 
@@ -46,7 +46,11 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     let (x, y) = plane(across, spots.iter().map(|spot| spot.rate).chain([peak]));
     let told =
         format!("{program}: multiply-accumulates per cycle of {} layers, below the roofline", spots.len());
-    let mut figure = Figure::begin(SIZE, &told);
+    let names = spots.iter().map(|spot| &*spot.layer.name);
+    let mut legend = legend_of_layers(names);
+    legend.push(("none", "area: share of all cycles".to_owned()));
+    let height = SIZE.1 + Figure::legend_height(&legend, SIZE.0);
+    let mut figure = Figure::begin((SIZE.0, height), &told);
     figure.axes((&x, "MACs per cycle of the busier memory"), (&y, "MACs per cycle"));
     let (ridge, top, right) = (x.place(peak), y.place(peak), SIZE.0 - EDGE);
     // At the left end of the axis, the memory is the limit.
@@ -68,6 +72,7 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
             "<circle fill=\"{colour}\" fill-opacity=\".65\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{r:.1}\"><title>{title}</title></circle>"
         ));
     }
+    figure.legend((EDGE, SIZE.1), &legend, SIZE.0);
     Some(figure.end())
 }
 

@@ -1,6 +1,7 @@
 //! [`timeline`]: activity of each unit over time.
 
-use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, short};
+use super::axis::steps;
+use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, short};
 use crate::page::escaped;
 use crate::timeline::{Lane, Slice, Timeline};
 
@@ -20,15 +21,15 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
         return None;
     }
     let height = EDGE + lanes.len() as f64 * (ROW + GAP) + MARGIN.1;
+    let legend = legend_of_layers(timeline.layers.iter().map(String::as_str));
     let told = format!("{program}: {} tracks over {} cycles", lanes.len(), timeline.cycles);
-    let mut figure = Figure::begin((SIZE.0, height), &told);
+    let mut figure = Figure::begin((SIZE.0, height + Figure::legend_height(&legend, SIZE.0)), &told);
     let scale = (SIZE.0 - EDGE - LEFT) / timeline.cycles as f64;
     let bottom = height - MARGIN.1;
-    for tenth in [0, 2, 4, 6, 8, 10] {
-        let cycle = timeline.cycles as f64 * f64::from(tenth) / 10.0;
+    for cycle in steps(0.0, timeline.cycles as f64) {
         let place = LEFT + cycle * scale;
         figure.add(format_args!("<path class=\"grid\" d=\"M{place:.1} {EDGE}V{bottom:.1}\"/>"));
-        figure.text((place, bottom + 18.0), "middle", &short(cycle.round()));
+        figure.text((place, bottom + 18.0), "middle", &short(cycle));
     }
     figure.text(((LEFT + SIZE.0 - EDGE) / 2.0, height - 12.0), "middle", "cycles");
     for (place, lane) in lanes.iter().enumerate() {
@@ -39,6 +40,7 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
             figure.add(format_args!("<path fill=\"{colour}\" d=\"{path}\"><title>{title}</title></path>"));
         }
     }
+    figure.legend((EDGE, height), &legend, SIZE.0);
     Some(figure.end())
 }
 
@@ -96,7 +98,7 @@ mod tests {
         let drawn = Timeline { cycles: 50, layers, tracks, ..Timeline::default() };
         let svg = timeline(&drawn, "p").expect("there are units");
         assert_eq!(svg.matches("<title>a&amp;b</title>").count(), 2, "waits have no row");
-        assert_eq!(svg.matches("<path fill").count(), 4);
+        assert_eq!(svg.matches("<path fill").count(), 4 + 2, "slices, and a legend of two layers");
         assert!(svg.contains(">array</text>") && svg.contains(">memory</text>"));
         assert_eq!(timeline(&Timeline::default(), "p"), None);
     }

@@ -4,10 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::time::{InstructionTime, KindTime, LayerTime, Roofline};
+use crate::report::time::{CycleSpan, InstructionTime, KindTime, LayerTime, Roofline};
 
 /// Name of the instructions outside all layers, in reports.
 pub const OUTSIDE: &str = "(outside all layers)";
+
+/// Note on the figures of layers that overlap.
+pub const SPAN_NOTE: &str = "layers overlap, because units work ahead: utilization and roofline of a layer are \
+                             over its own span, from its first to its last cycle; `cycles` add up to the total";
 
 /// Time and work of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +28,9 @@ pub struct Spent {
     pub compute: u64,
     /// Lower bound in cycles for its traffic, in each of two memories that work at the same time.
     pub memory: [u64; 2],
+    /// Span in which units work for it. `None` if instructions run one after the other, and for an
+    /// instruction that no unit works for.
+    pub span: Option<CycleSpan>,
 }
 
 /// Work of a layer.
@@ -33,6 +40,21 @@ pub struct LayerWork<'a> {
     pub name: &'a str,
     /// Multiply-accumulates of the model.
     pub macs: u64,
+}
+
+/// Time of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerCycles {
+    /// Number of instructions.
+    pub instructions: usize,
+    /// Cycles, which add up to the total.
+    pub cycles: u64,
+    /// Span in which units work for it; `None` if unknown.
+    pub span: Option<CycleSpan>,
+    /// Cycles in which the multipliers work for it; `None` if unknown.
+    pub array_busy: Option<u64>,
+    /// Lower bound in cycles for its traffic.
+    pub memory: u64,
 }
 
 /// Totals to which the parts of a program refer.
@@ -56,18 +78,29 @@ impl Whole {
         Roofline::new(macs.div_ceil(self.multipliers.max(1)), memory, cycles)
     }
 
-    /// Returns the row of a layer that took `cycles`, with a lower bound of `memory` cycles for its
-    /// traffic.
-    pub fn layer(&self, work: &LayerWork<'_>, instructions: usize, cycles: u64, memory: u64) -> LayerTime {
+    /// Returns the row of a layer. Utilization and roofline refer to its span.
+    pub fn layer(&self, work: &LayerWork<'_>, time: &LayerCycles) -> LayerTime {
+        let LayerCycles { instructions, cycles, span, array_busy, memory } = *time;
+        let span_cycles = span.map_or(cycles, CycleSpan::cycles);
+        let macs = self.done(work.macs, array_busy);
         LayerTime {
             name: work.name.to_owned(),
             instructions,
             cycles,
+            first_cycle: span.map(|span| span.first),
+            last_cycle: span.map(|span| span.last),
+            array_busy,
             share: share(cycles, self.cycles),
             macs: work.macs,
-            utilisation: self.utilisation(work.macs, cycles),
-            roofline: self.roofline(work.macs, memory, cycles),
+            utilisation: self.utilisation(macs, span_cycles),
+            roofline: self.roofline(macs, memory, span_cycles),
         }
+    }
+
+    /// Returns the multiply-accumulates of the model that the multipliers do in `busy` cycles: fewer
+    /// than `macs` where the program computes the same with fewer of them.
+    fn done(&self, macs: u64, busy: Option<u64>) -> u64 {
+        busy.map_or(macs, |busy| macs.min(busy.saturating_mul(self.multipliers)))
     }
 
     /// Returns the row of a kind of instruction.
@@ -84,10 +117,13 @@ struct Sum {
     cycles: u64,
     compute: u64,
     memory: [u64; 2],
+    span: Option<CycleSpan>,
 }
 
 impl Sum {
-    fn add(&mut self, spent: &Spent) {
+    /// Adds an instruction that begins at cycle `start`, if they run one after the other.
+    fn add(&mut self, spent: &Spent, start: u64) {
+        CycleSpan::extend(&mut self.span, spent.span.or_else(|| CycleSpan::of(start, spent.cycles)));
         self.instructions += 1;
         self.vectors = self.vectors.saturating_add(spent.vectors);
         self.cycles = self.cycles.saturating_add(spent.cycles);
@@ -95,6 +131,12 @@ impl Sum {
         for (sum, spent) in self.memory.iter_mut().zip(spent.memory) {
             *sum = sum.saturating_add(spent);
         }
+    }
+
+    /// Returns the time of the instructions as a layer.
+    fn layer(&self) -> LayerCycles {
+        let Self { instructions, cycles, span, compute, .. } = *self;
+        LayerCycles { instructions, cycles, span, array_busy: Some(compute), memory: self.memory() }
     }
 
     /// Returns the cycles of the busier memory.
@@ -122,10 +164,11 @@ impl<'a> Breakdown<'a> {
         let (mut sum, mut kinds) = (Sum::default(), BTreeMap::<_, Sum>::new());
         let mut layers = vec![Sum::default(); work.len() + 1];
         for one in spent {
-            sum.add(one);
-            kinds.entry(one.kind).or_default().add(one);
+            let start = sum.cycles;
+            sum.add(one, start);
+            kinds.entry(one.kind).or_default().add(one, start);
             if let Some(layer) = layers.get_mut(one.layer.min(work.len())) {
-                layer.add(one);
+                layer.add(one, start);
             }
         }
         let whole = Whole { cycles: sum.cycles, multipliers };
@@ -137,14 +180,21 @@ impl<'a> Breakdown<'a> {
         self.whole.cycles
     }
 
-    /// Returns the multiply-accumulates of all layers; `None` if unknown.
-    pub fn macs(&self) -> Option<u64> {
-        (!self.work.is_empty()).then(|| self.work.iter().map(|layer| layer.macs).sum())
-    }
-
     /// Returns the share of the multipliers' time spent on the model's work; `None` if unknown.
     pub fn utilisation(&self) -> Option<f64> {
-        self.macs().map(|macs| self.whole.utilisation(macs, self.whole.cycles))
+        self.utilisation_over(self.whole.cycles)
+    }
+
+    /// Returns the utilization if the program took `cycles`; `None` if the work is unknown.
+    pub fn utilisation_over(&self, cycles: u64) -> Option<f64> {
+        self.done().map(|macs| self.whole.utilisation(macs, cycles))
+    }
+
+    /// Returns the multiply-accumulates that the multipliers do for all layers; `None` if unknown.
+    fn done(&self) -> Option<u64> {
+        let layers = self.work.iter().zip(&self.layers);
+        let done = layers.map(|(work, sum)| self.whole.done(work.macs, Some(sum.compute))).sum();
+        (!self.work.is_empty()).then_some(done)
     }
 
     /// Returns the roofline of the whole program, computed from the model's work, or from the
@@ -152,7 +202,7 @@ impl<'a> Breakdown<'a> {
     pub fn roofline(&self) -> Roofline {
         let Sum { compute, cycles, .. } = self.sum;
         let memory = self.sum.memory();
-        self.macs().map_or_else(
+        self.done().map_or_else(
             || Roofline::new(compute, memory, cycles),
             |macs| self.whole.roofline(macs, memory, cycles),
         )
@@ -168,7 +218,7 @@ impl<'a> Breakdown<'a> {
         let rows = self.work.iter().chain([&outside]).zip(&self.layers).enumerate();
         let is_shown = |place: usize, sum: &Sum| place < self.work.len() || sum.instructions > 0;
         rows.filter(|(place, (_, sum))| is_shown(*place, sum))
-            .map(|(_, (work, sum))| self.whole.layer(work, sum.instructions, sum.cycles, sum.memory()))
+            .map(|(_, (work, sum))| self.whole.layer(work, &sum.layer()))
             .collect()
     }
 
@@ -205,20 +255,32 @@ mod tests {
     use super::*;
 
     const SPENT: [Spent; 3] = [
-        Spent { layer: 0, kind: "load", vectors: 5, cycles: 10, compute: 0, memory: [5, 2] },
-        Spent { layer: 1, kind: "conv", vectors: 2, cycles: 30, compute: 30, memory: [0, 2] },
-        Spent { layer: 2, kind: "load", vectors: 1, cycles: 10, compute: 0, memory: [1, 1] },
+        Spent { layer: 0, kind: "load", vectors: 5, cycles: 10, compute: 0, memory: [5, 2], span: None },
+        Spent {
+            layer: 1,
+            kind: "conv",
+            vectors: 2,
+            cycles: 30,
+            compute: 30,
+            memory: [0, 2],
+            span: Some(CycleSpan { first: 4, last: 37 }),
+        },
+        Spent { layer: 2, kind: "load", vectors: 1, cycles: 10, compute: 0, memory: [1, 1], span: None },
     ];
 
     #[test]
     fn layers_and_kinds_add_up_to_the_whole() {
         let work = [LayerWork { name: "a", macs: 0 }, LayerWork { name: "b", macs: 400 }];
         let breakdown = Breakdown::new(&work, &SPENT, 16);
-        assert_eq!((breakdown.cycles(), breakdown.macs()), (50, Some(400)));
+        assert_eq!((breakdown.cycles(), breakdown.done()), (50, Some(400)));
         assert_eq!(breakdown.utilisation(), Some(0.5));
         let layers = breakdown.layers();
         let cycles: Vec<_> = layers.iter().map(|layer| (&layer.name[..], layer.cycles)).collect();
         assert_eq!(cycles, [("a", 10), ("b", 30), (OUTSIDE, 10)]);
+        let spans = layers.iter().map(|layer| (layer.first_cycle, layer.last_cycle, layer.span_cycles()));
+        let known = |first, last| (Some(first), Some(last), last - first + 1);
+        assert!(spans.eq([known(0, 9), known(4, 37), known(40, 49)]), "{layers:?}");
+        assert_eq!((layers[1].array_busy, layers[1].utilisation), (Some(30), 400.0 / (16.0 * 34.0)));
         let kinds = breakdown.kinds();
         assert_eq!((kinds.len(), kinds[1].instructions, kinds[1].vectors, kinds[1].cycles), (2, 2, 6, 20));
         assert_eq!(breakdown.instructions()[2], InstructionTime { layer: Some(2), kind: 1, cycles: 10 });

@@ -82,7 +82,8 @@ pub struct Roofline {
     pub memory: u64,
     /// The larger of the two bounds.
     pub bound: Bound,
-    /// Cycles taken, as a multiple of the larger bound; null if both are 0.
+    /// Cycles taken, as a multiple of the larger bound; null if both are 0. For a layer, the cycles
+    /// of its own span.
     pub distance: Option<f64>,
 }
 
@@ -117,6 +118,40 @@ impl Roofline {
     }
 }
 
+/// First and last cycle of some work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CycleSpan {
+    /// First cycle.
+    pub first: u64,
+    /// Last cycle.
+    pub last: u64,
+}
+
+impl CycleSpan {
+    /// Returns the span of `cycles` from `start`; `None` without cycles.
+    pub fn of(start: u64, cycles: u64) -> Option<Self> {
+        (cycles > 0).then(|| Self { first: start, last: start.saturating_add(cycles - 1) })
+    }
+
+    /// Returns the number of cycles.
+    pub const fn cycles(self) -> u64 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+
+    /// Returns the span that begins and ends with the first and the last of two spans.
+    pub fn join(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+
+    /// Extends a span to include `more`.
+    pub fn extend(span: &mut Option<Self>, more: Option<Self>) {
+        *span = match (*span, more) {
+            (Some(span), Some(more)) => Some(span.join(more)),
+            (span, more) => span.or(more),
+        };
+    }
+}
+
 /// Time of one layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -127,11 +162,19 @@ pub struct LayerTime {
     pub instructions: usize,
     /// Cycles. The cycles of all layers add up to the total.
     pub cycles: u64,
+    /// First cycle in which a unit works for the layer; null if unknown. Layers overlap where units
+    /// work ahead.
+    pub first_cycle: Option<u64>,
+    /// Last cycle in which a unit works for the layer; null if unknown.
+    pub last_cycle: Option<u64>,
+    /// Cycles in which the multipliers work for the layer; null if unknown.
+    pub array_busy: Option<u64>,
     /// Share of all cycles, 0 to 1.
     pub share: f64,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// Share of the multipliers' time spent on the model's work, 0 to 1.
+    /// Share of the multipliers' time spent on the model's work, from the first to the last cycle,
+    /// 0 to 1.
     pub utilisation: f64,
     /// Lower bounds of the cycles.
     pub roofline: Roofline,
@@ -240,6 +283,15 @@ pub struct TimeReport {
     /// Times by instruction; not part of the JSON report because of their number.
     #[serde(skip)]
     pub instructions: Vec<InstructionTime>,
+}
+
+impl LayerTime {
+    /// Returns the cycles from the first to the last one, or without them those that add up to the
+    /// total.
+    pub fn span_cycles(&self) -> u64 {
+        let span = self.first_cycle.zip(self.last_cycle);
+        span.map_or(self.cycles, |(first, last)| CycleSpan { first, last }.cycles())
+    }
 }
 
 impl TimeReport {

@@ -31,7 +31,11 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
         new_ones(&mut all.assumptions, time.assumptions);
         new_ones(&mut all.notes, time.notes);
         let (layers, kinds) = (all.layers.len(), add_kinds(&mut all.kinds, time.kinds));
-        all.layers.extend(time.layers);
+        all.layers.extend(time.layers.into_iter().map(|mut layer| {
+            let cycles = [&mut layer.first_cycle, &mut layer.last_cycle];
+            cycles.into_iter().flatten().for_each(|cycle| *cycle += before);
+            layer
+        }));
         add_units(&mut all.units, time.units);
         all.flags.extend(time.flags.into_iter().map(|mut flag| {
             flag.first_instruction += instructions;

@@ -179,7 +179,7 @@ fn with_a_clock_times_are_real_and_edges_know_their_cycle() {
 #[test]
 fn what_begins_in_disorder_or_late_is_refused() {
     let shown = Shown { name: "unit", role: Role::Unit, parent: None, unit: None };
-    let interval = |start, end| Interval { name: "x", start, end, details: &[], flows: &[] };
+    let interval = |start, end| Interval { name: "x", start, end, details: &[], flows: &[], work: None };
     let mut fst = Fst::new(io::sink());
     fst.track(Track(1), &shown).unwrap();
     fst.slice(Track(1), &interval(5, 9)).unwrap();

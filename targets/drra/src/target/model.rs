@@ -7,10 +7,10 @@ use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime, Layer,
-    LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace, ProgramInfo,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, Stage,
-    TargetError, TimeOptions, TimeReport, Whole, as_element,
+    ArtifactFile, Compiled, CycleSpan, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
+    Layer, LayerCycles, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace,
+    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
+    Stage, TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -352,9 +352,13 @@ impl Compiled for Model {
             .collect();
         let (total, work): (u64, u64) = (self.executable.cycles().iter().sum(), works.iter().sum());
         let whole = Whole { cycles: total, multipliers: columns };
-        let layers = self.layers_of().zip(&works);
-        let layers = layers
-            .map(|((step, cycles), &macs)| whole.layer(&LayerWork { name: &step.name, macs }, 0, cycles, 0));
+        let mut start = 0;
+        let layers = self.layers_of().zip(&works).map(|((step, cycles), &macs)| {
+            let span = CycleSpan::of(start, cycles);
+            start += cycles;
+            let time = LayerCycles { cycles, span, ..LayerCycles::default() };
+            whole.layer(&LayerWork { name: &step.name, macs }, &time)
+        });
         Ok(TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             model: MODEL.to_owned(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use npukit_target::TargetError;
-use npukit_trace::{Measures, Recorder, Slice, Value};
+use npukit_trace::{Measures, Recorder, Slice, Value, Work};
 
 use crate::clock::{Played, Timeline, Tracks};
 use crate::config::fabric::ROW_WORDS;
@@ -46,6 +46,7 @@ pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Re
                 bytes,
                 layer,
                 details,
+                work: Some(Work::Compute),
                 ..Slice::default()
             };
             recorder.slice(calls, &slice);

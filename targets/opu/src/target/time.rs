@@ -5,7 +5,8 @@ mod profile;
 mod trace;
 
 use npukit_target::{
-    Breakdown, LayerWork, Phase, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share,
+    Breakdown, CycleSpan, LayerWork, Phase, SPAN_NOTE, Spent, TargetError, TimeOptions, TimeReport, UnitTime,
+    Wait, share,
 };
 
 use crate::clock::{Clock, Engine, Slice, Totals};
@@ -17,9 +18,10 @@ use profile::Profile;
 pub(super) use trace::record;
 
 /// Explanations of the figures.
-const NOTES: [&str; 3] = [
-    "cycles of a layer or a kind are the time that its instructions add to the end of all work; \
-     overlapping work belongs to the earlier instruction",
+const NOTES: [&str; 4] = [
+    "cycles of a layer or a kind are the time that its instructions add to the end of all work, so that they \
+     add up to the total; overlapping work belongs to the earlier instruction",
+    SPAN_NOTE,
     "vectors are words over the DRAM port",
     "roofline: compute is MACs over multipliers (cycles of convolutions, where MACs are not known), memory the \
      words over the DRAM port",
@@ -82,6 +84,8 @@ fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
     for slice in slices {
         if let Some((spent, end)) = each.get_mut(slice.instruction) {
             *end = slice.end.max(*end);
+            let span = CycleSpan::of(slice.start, slice.end.saturating_sub(slice.start));
+            CycleSpan::extend(&mut spent.span, span);
             spent.vectors += slice.words;
             spent.memory[0] += traffic(timing, slice);
             if slice.engine == Engine::Multiply {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Value, Wait};
+use npukit_trace::{
+    Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Value, Wait, Work,
+};
 
 use crate::clock::{Span, Timeline};
 use crate::config::Config;
@@ -82,9 +84,9 @@ impl Tracks<'_, '_> {
         ];
         let flows = self.flows(index, layer_of);
         let (bytes, busy, name) = (cost.weight_bytes + cost.host_bytes, cycles, op.mnemonic());
-        let (details, flows) = (&details[..], &flows[..]);
-        self.recorder
-            .slice(track, &Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows });
+        let (details, flows, work) = (&details[..], &flows[..], kind_of_work(op));
+        let slice = Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows, work };
+        self.recorder.slice(track, &slice);
     }
 
     /// Returns arrows from transfers of the host to their first readers, if both are in the trace.
@@ -133,5 +135,15 @@ fn tell(ops: &[Op], lives: &mut Lives<'_>) {
             lives.write(index, first..end, is_load);
         }
         banks.step(op);
+    }
+}
+
+/// Returns the kind of an instruction's work.
+const fn kind_of_work(op: &Op) -> Option<Work> {
+    match op {
+        Op::Gemv(_) | Op::Gemm(_) => Some(Work::Compute),
+        Op::Cvo(_) => Some(Work::Alus),
+        Op::Memcpy(_) => Some(Work::Dram),
+        _ => None,
     }
 }

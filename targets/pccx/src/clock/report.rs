@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Breakdown, LayerWork, Roofline, Spent, TimeReport, UnitTime, Wait as WaitTime, share};
+use npukit_target::{
+    Breakdown, CycleSpan, LayerWork, Roofline, SPAN_NOTE, Spent, TimeReport, UnitTime, Wait as WaitTime,
+    share,
+};
 
 use crate::clock::timing::Bound;
 use crate::clock::trace::{Arch, Container, Event, EventType, Trace};
@@ -121,6 +124,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             cycles: end - before,
             compute: span.cost.macs.div_ceil(rate),
             memory: [(weights + host).ceil() as u64, 0],
+            span: CycleSpan::of(span.start, span.end.saturating_sub(span.start)),
         }
     };
     spans.map(one).collect()
@@ -204,6 +208,7 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
             limit.cycles
         ));
     }
+    notes.push(SPAN_NOTE.to_owned());
     notes
 }
 

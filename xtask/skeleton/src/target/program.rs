@@ -127,6 +127,7 @@ impl Compiled for SkeletonProgram {
             cycles: cost.cycles,
             compute: cost.numbers.div_ceil(program.config.lanes.into()),
             memory: [0, 0],
+            span: None,
         });
         let spent: Vec<Spent> = spent.collect();
         let breakdown = Breakdown::new(&work, &spent, program.config.lanes.into());

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
-use crate::text::layers::latency;
+use crate::text::layers::{clock_source, latency};
 use crate::text::remarks;
 use crate::verbosity::is_quiet;
 
@@ -48,7 +48,7 @@ fn text(report: &HandReport) -> String {
     ];
     lines.extend(report.cycles.map(|cycles| ("cycles", thousands(cycles))));
     if report.speed.latency_ms.is_some() {
-        lines.push(("latency", latency(&report.speed)));
+        lines.push(("latency", latency(&report.speed, 0)));
     }
     lines.extend(expectations(&report.expectations));
     lines.push(("seconds", format!("{:.3}", report.seconds)));
@@ -56,6 +56,7 @@ fn text(report: &HandReport) -> String {
     for held in report.outputs.iter().chain(&report.dumps) {
         text += &memory(held);
     }
+    text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &[]);
     // A warning is followed by its line of the program.
     let warnings = report.warnings.iter().filter(|_| !is_quiet());

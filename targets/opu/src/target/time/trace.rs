@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_target::{TargetError, TimeOptions};
-use npukit_trace::{Flow, Measures, Recorder, Slice as Shown, Track, Value, Wait};
+use npukit_trace::{Flow, Measures, Recorder, Slice as Shown, Track, Value, Wait, Work};
 
 use super::profile::Profile;
 use super::run;
@@ -75,9 +75,9 @@ impl Tracks<'_, '_> {
         let flows = self.flows(instruction, engine);
         let bytes = words * self.word_bytes;
         let (name, instruction) = (op.mnemonic(), Some(instruction));
-        let (busy, details, flows) = (cycles, &details[..], &flows[..]);
-        self.recorder
-            .slice(track, &Shown { name, start, cycles, busy, bytes, layer, instruction, details, flows });
+        let (busy, details, flows, work) = (cycles, &details[..], &flows[..], kind_of_work(engine, op));
+        let shown = Shown { name, start, cycles, busy, bytes, layer, instruction, details, flows, work };
+        self.recorder.slice(track, &shown);
     }
 
     /// Returns the index of an instruction's layer; `None` if layers are unknown.
@@ -95,6 +95,16 @@ impl Tracks<'_, '_> {
         let loads = self.users.get(&instruction).into_iter().flatten().filter(|load| shown(**load));
         let from = from.map(|_| Flow::From(instruction as u64));
         from.into_iter().chain(loads.map(|load| Flow::To(*load as u64))).collect()
+    }
+}
+
+/// Returns the kind of an engine's work for an instruction.
+const fn kind_of_work(engine: Engine, op: &Op) -> Option<Work> {
+    match (engine, op) {
+        (Engine::FrontEnd, _) => None,
+        (Engine::Multiply, _) => Some(Work::Compute),
+        (Engine::Load, Op::LoadKer { .. }) => Some(Work::Weights),
+        (Engine::Load | Engine::Store, _) => Some(Work::Dram),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Time and traffic of each instruction, for the shared [`Breakdown`](npukit_target::Breakdown).
 
-use npukit_target::{LayerWork, Spent};
+use npukit_target::{CycleSpan, LayerWork, Spent};
 
 use crate::isa::kind::kind;
 use crate::isa::op::{Flow, Op, Path};
@@ -13,16 +13,23 @@ pub(super) fn work(program: &Program) -> Vec<LayerWork<'_>> {
 
 /// Returns time and work of each instruction; `cycles` has their cycles.
 ///
+/// `spans` has the cycles in which units work for each instruction, as far as they are known.
 /// `beats` is the number of beats that a vector takes to DRAM. `None` means one cycle per
 /// vector, with alternating banks.
-pub(super) fn spent(program: &Program, cycles: &[u64], beats: Option<u64>) -> Vec<Spent> {
-    let each = program.instructions.iter().zip(cycles).zip(program.layer_of_each());
-    let spent = |((op, &cycles), layer): ((&Op, &u64), usize)| {
+pub(super) fn spent(
+    program: &Program,
+    cycles: &[u64],
+    spans: &[Option<CycleSpan>],
+    beats: Option<u64>,
+) -> Vec<Spent> {
+    let spans = spans.iter().copied().chain(std::iter::repeat(None));
+    let each = program.instructions.iter().zip(cycles).zip(spans).zip(program.layer_of_each());
+    let spent = |(((op, &cycles), span), layer): (((&Op, &u64), Option<CycleSpan>), usize)| {
         let flow = op.flow();
         let vectors = flow.vectors();
         // The array processes one row per cycle.
         let compute = if flow.path == Path::Array { vectors } else { 0 };
-        Spent { layer, kind: kind(op), vectors, cycles, compute, memory: memory(&flow, beats) }
+        Spent { layer, kind: kind(op), vectors, cycles, compute, memory: memory(&flow, beats), span }
     };
     each.map(spent).collect()
 }

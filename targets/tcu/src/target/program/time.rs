@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use npukit_target::{
-    Breakdown, FlagTime, MeasuredSamples, TargetError, TimeOptions, TimeReport, UnitTime, Wait, Whole, share,
+    Breakdown, CycleSpan, FlagTime, MeasuredSamples, SPAN_NOTE, TargetError, TimeOptions, TimeReport,
+    UnitTime, Wait, share,
 };
 
 use super::TcuProgram;
@@ -21,14 +22,17 @@ use crate::program::Program;
 /// Key of the estimator's total as Tensil prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
-const ROOFLINE: &str = "roofline: compute is MACs divided by multipliers (or multiplied vectors, if MACs are unknown); \
-                        memory is the traffic of the busier DRAM bank, or all traffic with the estimator";
+const ROOFLINE: &str = "roofline: compute is MACs divided by multipliers, or the vectors given to the array where MACs \
+                        are unknown or the array does with fewer; memory is the traffic of the busier DRAM bank, or \
+                        all traffic with the estimator";
 
 /// Results of a cost model beyond the cycles of each instruction.
 struct Measured {
     cost_model: CostModel,
     /// Cycles by instruction.
     cycles: Vec<u64>,
+    /// Cycles in which units work for each instruction; empty if unknown.
+    spans: Vec<Option<CycleSpan>>,
     array_busy: u64,
     units: Vec<UnitTime>,
     flags: Vec<FlagTime>,
@@ -44,16 +48,18 @@ impl TcuProgram {
     pub(super) fn time_report(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         self.agree(options.meaning)?;
         let settings = self.settings(options)?;
-        let timeline = self.timeline(&settings);
+        let timeline = self.timeline_and_spans(&settings);
         let measured = match (settings.cost_model, &timeline) {
-            (CostModel::Model, Ok(timeline)) => modelled(timeline),
+            (CostModel::Model, Ok((timeline, spans))) => {
+                Measured { spans: spans.clone(), ..modelled(timeline) }
+            }
             (CostModel::Model, Err(hang @ TimeError::Hang { .. })) => {
                 return Err(TargetError::failed(hang.clone()));
             }
             (CostModel::Model, Err(error)) => self.estimated(Some(error)),
             _ => self.estimated(None),
         };
-        Ok(self.report_of(&settings, measured, timeline.ok()))
+        Ok(self.report_of(&settings, measured, timeline.ok().map(|(timeline, _)| timeline)))
     }
 
     /// Returns the total of [`Self::time_report`] without options, if the compiler has determined
@@ -64,13 +70,16 @@ impl TcuProgram {
         let settings = self.settings(&options).ok()?;
         self.clock(&settings).ok()?;
         let (_, cycles) = self.clocked.filter(|(memory, _)| *memory == settings.memory)?;
-        let whole = Whole { cycles, multipliers: (self.program.config.array_size as u64).saturating_pow(2) };
+        let multipliers = (self.program.config.array_size as u64).saturating_pow(2);
+        let unknown = vec![0; self.program.instructions.len()];
+        let (work, spent) = (work(&self.program), spent(&self.program, &unknown, &[], None));
+        let breakdown = Breakdown::new(&work, &spent, multipliers);
         let model = CostModel::Model.name().to_owned();
         Some(TimeReport {
             cycles: BTreeMap::from([(model.clone(), cycles)]),
             model,
             milliseconds: milliseconds(cycles, &settings),
-            utilisation: self.macs().map(|macs| whole.utilisation(macs, cycles)),
+            utilisation: breakdown.utilisation_over(cycles),
             ..TimeReport::default()
         })
     }
@@ -92,8 +101,11 @@ impl TcuProgram {
         }
         let found = samples::read(self.program.instructions.len(), bytes)
             .map_err(|error| TargetError::in_file(name, error))?;
-        let timeline = self.timeline(&settings).ok();
-        Ok(self.report_of(&settings, sampled(&found, settings.sample_interval), timeline))
+        let (timeline, spans) = self.timeline_and_spans(&settings).ok().unzip();
+        // Default: without the clock, layers are timed as if instructions ran one after the other.
+        let spans = spans.unwrap_or_default();
+        let measured = Measured { spans, ..sampled(&found, settings.sample_interval) };
+        Ok(self.report_of(&settings, measured, timeline))
     }
 
     pub(super) fn settings(&self, options: &TimeOptions) -> Result<Settings, TargetError> {
@@ -109,6 +121,7 @@ impl TcuProgram {
         Measured {
             cost_model: CostModel::Estimator,
             cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
+            spans: Vec::new(),
             array_busy: self.rows(),
             units: Vec::new(),
             flags: Vec::new(),
@@ -121,7 +134,8 @@ impl TcuProgram {
         let Estimate { cycles: estimated, undrained, .. } = estimate(config, instructions);
         let is_clock = measured.cost_model != CostModel::Estimator;
         let beats = is_clock.then(|| self.beats(settings.memory));
-        let (work, spent) = (work(&self.program), spent(&self.program, &measured.cycles, beats));
+        let (work, spent) =
+            (work(&self.program), spent(&self.program, &measured.cycles, &measured.spans, beats));
         let multipliers = (config.array_size as u64).saturating_pow(2);
         let breakdown = Breakdown::new(&work, &spent, multipliers);
         let total = breakdown.cycles();
@@ -132,9 +146,11 @@ impl TcuProgram {
         ]);
         by_model.extend(timeline.map(|timeline| (CostModel::Model.name().to_owned(), timeline.total)));
         let modelled = by_model.contains_key(CostModel::Model.name());
+        let overlap = (!measured.spans.is_empty()).then_some(SPAN_NOTE);
+        let of_layers = overlap.into_iter().chain([ROOFLINE]);
         TimeReport {
             assumptions: assumptions(settings, modelled),
-            notes: measured.notes.into_iter().chain([ROOFLINE.to_owned()]).collect(),
+            notes: measured.notes.into_iter().chain(of_layers.map(str::to_owned)).collect(),
             cycles: by_model,
             model: measured.cost_model.name().to_owned(),
             milliseconds: milliseconds(total, settings),
@@ -177,6 +193,7 @@ fn modelled(timeline: &Timeline) -> Measured {
     Measured {
         cost_model: CostModel::Model,
         cycles: timeline.cycles().collect(),
+        spans: Vec::new(),
         array_busy: timeline.busy.array_rows,
         units: units(timeline),
         flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
@@ -236,6 +253,7 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     Measured {
         cost_model: CostModel::Samples,
         cycles: found.instructions.iter().map(|count| count * interval).collect(),
+        spans: Vec::new(),
         array_busy: array * interval,
         units: Port::ALL.into_iter().zip(found.ports).map(unit).collect(),
         flags: Vec::new(),

@@ -1,9 +1,11 @@
 //! Runs the clock for reports; [`TimeError`] is the reason if it has no result.
 
+use npukit_target::CycleSpan;
+
 use super::TcuProgram;
 use super::settings::Settings;
 use crate::clock::timing::estimate;
-use crate::clock::{Clock, Hang, Timeline};
+use crate::clock::{Clock, Hang, Slice, Timeline};
 use crate::config::ClockError;
 use crate::program::Program;
 
@@ -52,6 +54,23 @@ impl TcuProgram {
     /// Runs the clock.
     pub(super) fn timeline(&self, settings: &Settings) -> Result<Timeline, TimeError> {
         self.complete(self.clock(settings)?.run(&self.program.instructions))
+    }
+
+    /// Runs the clock like [`Self::timeline`]; returns also in which cycles units work for each
+    /// instruction.
+    pub(super) fn timeline_and_spans(
+        &self,
+        settings: &Settings,
+    ) -> Result<(Timeline, Vec<Option<CycleSpan>>), TimeError> {
+        let ops = &self.program.instructions;
+        let mut spans = vec![None; ops.len()];
+        let timeline = self.clock(settings)?.run_observed(ops, &mut |slice| {
+            let Slice { instruction, start: first, end: last, .. } = slice;
+            if let Some(span) = spans.get_mut(instruction) {
+                CycleSpan::extend(span, Some(CycleSpan { first, last }));
+            }
+        });
+        Ok((self.complete(timeline)?, spans))
     }
 
     /// Returns the timeline, or an error if the program hangs.

@@ -1,7 +1,9 @@
 //! [`TcuProgram::record_trace`]: activity of each unit over time, for a trace viewer.
 
 use npukit_target::{TargetError, TimeOptions};
-use npukit_trace::{Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait};
+use npukit_trace::{
+    Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait, Work as Kind,
+};
 
 use super::TcuProgram;
 use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
@@ -109,11 +111,13 @@ impl<'a, 'b> Tracks<'a, 'b> {
             self.decode(instruction, start, cycles);
         }
         let Some(track) = self.track(unit) else { return };
-        let name = self.program.instructions.get(instruction).map_or("", kind);
+        let op = self.program.instructions.get(instruction);
+        let name = op.map_or("", kind);
         let flows = self.flows(instruction, unit);
         let bytes = busy * self.bytes(unit);
         let (details, flows, instruction): (&[_], _, _) = (&[], &flows[..], Some(instruction));
-        let slice = Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows };
+        let work = op.and_then(|op| kind_of_work(unit, op));
+        let slice = Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows, work };
         self.recorder.slice(track, &slice);
     }
 
@@ -187,6 +191,18 @@ impl<'a, 'b> Tracks<'a, 'b> {
         from.into_iter()
             .chain(loads.filter(|load| shown(**load)).map(|load| Flow::To(*load as u64)))
             .collect()
+    }
+}
+
+/// Returns the kind of a unit's work for an instruction.
+const fn kind_of_work(unit: Unit, op: &Op) -> Option<Kind> {
+    match (unit, op) {
+        (Unit::Decoder | Unit::Router, _) => None,
+        (Unit::Array, Op::LoadWeights { .. }) => Some(Kind::Weights),
+        (Unit::Array, _) => Some(Kind::Compute),
+        (Unit::Alu, _) => Some(Kind::Alus),
+        (Unit::Dram0Read | Unit::Dram0Write | Unit::Dram1Read | Unit::Dram1Write, _) => Some(Kind::Dram),
+        (Unit::LocalA | Unit::LocalB | Unit::Accumulator, _) => Some(Kind::Moves),
     }
 }
 
