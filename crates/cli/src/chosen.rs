@@ -13,14 +13,14 @@ pub fn stem(source: &str) -> String {
     stem.filter(|stem| stem != "-").unwrap_or_else(|| "program".to_owned()) // Default: it has no name.
 }
 
-/// Returns the name for results of `source` on a target, such as `digits_tcu_pynqz1`. An artifact
+/// Returns the name for results of `source` on a target, such as `digits_npu_board`. An artifact
 /// has its target in its own name.
 pub fn of_target(source: &str, target: Option<&str>) -> String {
     let stem = stem(source);
     target.map_or_else(|| stem.clone(), |target| format!("{stem}_{}", plain(target)))
 }
 
-/// Returns a target as part of a file name: `tcu:boards/my.tarch@slow` is `tcu_my_tarch_slow`.
+/// Returns a target as part of a file name: `npu:boards/my.toml@slow` is `npu_my_toml_slow`.
 pub fn plain(target: &str) -> String {
     let (name, instance) = target.split_once(':').unwrap_or((target, ""));
     let instance = instance.rsplit(['/', '\\']).next().unwrap_or(instance);
@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn names_follow_from_source_and_target() {
-        assert_eq!(of_target("a/digits.onnx", Some("tcu:pynqz1")), "digits_tcu_pynqz1");
-        let own = of_target("m.onnx", Some("tcu:boards/my.tarch@slow,array_size=8"));
-        assert_eq!(own, "m_tcu_my_tarch_slow_array_size_8");
+        assert_eq!(of_target("a/digits.onnx", Some("npu:board")), "digits_npu_board");
+        let own = of_target("m.onnx", Some("npu:boards/my.toml@slow,array_size=8"));
+        assert_eq!(own, "m_npu_my_toml_slow_array_size_8");
         assert_eq!(of_target("out/m_onnx_pynqz1.tmodel", None), "m_onnx_pynqz1");
-        assert_eq!((stem("-"), plain("opu")), ("program".to_owned(), "opu".to_owned()));
-        assert_eq!(plain("drra:3x1+ext"), "drra_3x1+ext");
+        assert_eq!((stem("-"), plain("npu")), ("program".to_owned(), "npu".to_owned()));
+        assert_eq!(plain("npu:3x1+ext"), "npu_3x1+ext");
     }
 }

@@ -36,7 +36,7 @@ pub struct AsmArgs {
     pub strict: StrictArgs,
     /// File for the words, by default the name of the source
     ///
-    /// The extension is the target's: `p.s` becomes `p.tprog` for tcu, in the current folder.
+    /// The extension is the target's. The file is in the current folder.
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// File for the source map instead of OUT.map
