@@ -16,7 +16,7 @@ use crate::Context;
 use crate::model::source::Source;
 use crate::targets::resolve;
 
-/// Words that many models use as names; they say nothing about a model.
+/// Words that many models use as names. They do not identify a model.
 const COMMON: [&str; 8] = ["input", "inputs", "output", "outputs", "data", "model", "graph", "node"];
 
 /// Keys of reports whose values are names of nodes.
