@@ -19,7 +19,12 @@ exports.activate = async () => {
       },
     },
   );
-  await client.start();
+  try {
+    await client.start();
+  } catch (error) {
+    const command = settings.get("command");
+    vscode.window.showErrorMessage(`npukit: \`${command} lsp\` does not start (${error.message}). Set npukit.command.`);
+  }
 };
 
 exports.deactivate = () => client?.stop();

@@ -8,6 +8,7 @@ use crate::args::GLOBAL;
 use crate::candidates::targets;
 use crate::commands::asm::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::commands::bench::BenchArgs;
+use crate::commands::bug_report::BugReportArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compile::CompileArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -154,6 +155,8 @@ pub enum Command {
     Targets(TargetsArgs),
     /// Compare reports printed with --json, or values: tensor by tensor, in layer order
     Diff(Box<DiffArgs>),
+    /// Write what a report of a bug needs: versions, instance, structure of the model, and the result
+    BugReport(Box<BugReportArgs>),
     /// Print the script for command completion in a shell
     Completions(CompletionsArgs),
     /// Write the manual pages of this command
@@ -238,8 +241,24 @@ mod tests {
         assert_eq!(
             verbs,
             [
-                "compile", "run", "eval", "time", "trace", "verify", "report", "explore", "generate", "zoo",
-                "asm", "disasm", "format", "rtl", "host", "targets", "man"
+                "compile",
+                "run",
+                "eval",
+                "time",
+                "trace",
+                "verify",
+                "report",
+                "explore",
+                "generate",
+                "zoo",
+                "asm",
+                "disasm",
+                "format",
+                "rtl",
+                "host",
+                "targets",
+                "bug-report",
+                "man"
             ]
         );
     }

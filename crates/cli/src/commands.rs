@@ -2,6 +2,7 @@
 
 pub mod asm;
 pub mod bench;
+pub mod bug_report;
 pub mod check;
 pub mod compile;
 pub mod completions;
@@ -72,6 +73,7 @@ pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Fa
         Command::Zoo(args) => zoo::run(args),
         Command::Targets(args) => targets::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::BugReport(args) => bug_report::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args, Cli::command()),
     }

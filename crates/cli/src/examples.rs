@@ -115,6 +115,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),
     ]),
+    ("bug-report", &[
+        ("npu bug-report m.onnx --target tcu:pynqz1", "Write a folder to attach to an issue, without weights and names"),
+        ("npu bug-report m.onnx --target opu --with-model", "Add the model, with its weights and names"),
+    ]),
     ("rtl", &[
         ("npu rtl tcu:zcu104", "Write the circuit of a board"),
         ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write the circuit of your own instance"),

@@ -7,6 +7,8 @@ mod bad_input;
 mod bench;
 #[path = "main/boards.rs"]
 mod boards;
+#[path = "main/bug_report.rs"]
+mod bug_report;
 #[path = "main/by_hand.rs"]
 mod by_hand;
 #[path = "main/cache.rs"]

@@ -19,6 +19,7 @@
 
 pub mod asm;
 pub mod bench;
+pub mod bug_report;
 pub mod check;
 pub mod compile;
 pub mod conform;

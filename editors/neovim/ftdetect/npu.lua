@@ -1,4 +1,7 @@
 -- Detects assembly programs by their name, or by a comment in the first line that begins with `npu`.
+if not vim.filetype then
+  return -- Neovim 0.6 or older; `setup` says that it is too old
+end
 vim.filetype.add({
   extension = { pasm = "npu" },
   pattern = {

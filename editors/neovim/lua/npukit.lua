@@ -3,6 +3,11 @@ local M = {}
 
 -- Options: `command` (a list), `target`, `hints` (whether to show words and cycles), `on_attach`.
 function M.setup(options)
+  if vim.fn.has("nvim-0.10") == 0 then
+    local version = vim.fn.matchstr(vim.fn.execute("version"), [[NVIM v\zs[0-9.]*]])
+    vim.api.nvim_err_writeln("npukit needs Neovim 0.10 or later, found " .. version)
+    return
+  end
   options = vim.tbl_extend("force", { command = { "npu", "lsp" }, hints = true }, options or {})
   local command = vim.list_extend({}, options.command)
   if options.target then

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::table::{counted, facts};
 
 /// Build information from the build script.
-const BUILD: Build = Build {
+pub const BUILD: Build = Build {
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("NPU_BUILD_COMMIT"),
     commit_date: option_env!("NPU_BUILD_COMMIT_DATE"),

@@ -35,6 +35,7 @@ type Form = fn(&mut SchemaGenerator) -> Value;
 const VERBS: &[(&str, &[Form])] = &[
     ("asm",         &[assembled]),
     ("bench",       &[of::<verbs::bench::Report>]),
+    ("bug-report",  &[artifacts]),
     ("certificate", &[certificate]),
     ("check",       &[timed::<verbs::check::Report>]),
     ("compile",     &[timed::<verbs::compile::Report>, stage]),
@@ -353,6 +354,7 @@ const LINES: &[(i32, &str)] = &[
     (0, "format k.asm --target drra"),
     (0, "generate 1+2= --tokens 2"),
     (0, "rtl tcu:pynqz1 -o circuit"),
+    (0, "bug-report %digits --target tcu"),
     (0, "--version"),
     (0, "glossary tile"),
     (0, "host pccx map"),

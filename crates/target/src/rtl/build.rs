@@ -32,8 +32,9 @@ const OPTIONS: [&str; 10] = [
     "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
 ];
 
-/// Waveforms in VCD, which needs no further libraries, for vectors of any width.
-const WAVES: [&str; 3] = ["--trace-vcd", "--trace-max-width", "4096"];
+/// Waveforms in VCD, which needs no further libraries, for vectors of any width. Verilator 5.006
+/// has no `--trace-vcd`; in later versions, `--trace` means the same.
+const WAVES: [&str; 3] = ["--trace", "--trace-max-width", "4096"];
 
 impl Build {
     /// Returns the build of a circuit, with waveforms or, for a faster simulator, without.
@@ -119,7 +120,7 @@ mod tests {
             "unit_bench",
             "-o",
             "simulator",
-            "--trace-vcd",
+            "--trace",
             "--trace-max-width",
             "4096",
             "-GDEPTH=8",

@@ -68,7 +68,7 @@ class Run {
       waves_.open(options.text("waves").c_str());
     }
 #else
-    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst or --trace-vcd");
+    if (!options.text("waves").empty()) throw std::runtime_error("--waves: built without --trace-fst or --trace");
 #endif
   }
 

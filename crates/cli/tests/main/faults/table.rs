@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 24] = [
+pub const ROWS: [Row; 25] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -85,5 +85,7 @@ pub const ROWS: [Row; 24] = [
           both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
     Row { files: 53, step: 12, old: "rtl tcu:cmoda7", new: "rtl tcu:cmoda7 --released", both: "-o out",
           reads: "targets" },
-    Row { files: 30, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 2, step: 1, old: "bug-report d.onnx", new: "bug-report d.onnx --with-names", both: "--target tcu -o out",
+          reads: "targets" },
+    Row { files: 31, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];
