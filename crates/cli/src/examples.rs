@@ -221,13 +221,12 @@ mod tests {
     #[test]
     fn the_page_of_commands_has_every_verb() {
         let section = |verb: &Command| {
-            let lines: String = of(verb.get_name())
-                .iter()
-                .map(|(line, does)| format!("# {does}\n{line}\n"))
-                .collect();
+            let lines: String =
+                of(verb.get_name()).iter().map(|(line, does)| format!("# {does}\n{line}\n")).collect();
             format!("### {}\n\n{}.\n\n```sh\n{lines}```\n\n", verb.get_name(), verb.get_about().unwrap())
         };
-        let sections: String = command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(section).collect();
+        let sections: String =
+            command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(section).collect();
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
         let page = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
         let (begin, end) = ("<!-- commands -->\n", "<!-- /commands -->");

@@ -163,7 +163,8 @@ mod tests {
         for &(start, end) in cycles {
             let details = [("layer", Value::Text("conv\n1")), ("n", Value::Number(5))];
             let flows = [Flow::From(7), Flow::To(8)];
-            let interval = Interval { name: "MatMul", start, end, details: &details, flows: &flows, work: None };
+            let interval =
+                Interval { name: "MatMul", start, end, details: &details, flows: &flows, work: None };
             trace.slice(Track(1), &interval).unwrap();
         }
         trace.count(Track(2), 4, 1.5).unwrap();

@@ -39,7 +39,16 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// Creates a left-aligned column of names.
     pub const fn left(heading: &'a str) -> Self {
-        Self { heading, kind: Kind::Names, rank: 0, sum: None, has_bar: false, leads: false, name: heading, alias: heading }
+        Self {
+            heading,
+            kind: Kind::Names,
+            rank: 0,
+            sum: None,
+            has_bar: false,
+            leads: false,
+            name: heading,
+            alias: heading,
+        }
     }
 
     /// Creates a left-aligned column of wrapped text.
