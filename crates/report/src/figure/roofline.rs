@@ -16,20 +16,20 @@ struct Spot<'a> {
 
 impl<'a> Spot<'a> {
     /// Returns `None` for a layer without multiply-accumulates or without traffic.
-    fn of(layer: &'a LayerTime) -> Option<Self> {
-        let [macs, memory, cycles] =
-            [layer.macs, layer.roofline.memory, layer.span_cycles()].map(|count| count as f64);
-        let is_one = macs > 0.0 && memory > 0.0 && cycles > 0.0;
-        is_one.then(|| Self { layer, intensity: macs / memory, rate: macs / cycles })
+    fn of(layer: &'a LayerTime, peak: f64) -> Option<Self> {
+        let (memory, cycles) = (layer.roofline.memory as f64, layer.span_cycles() as f64);
+        let rate = layer.utilisation * peak;
+        (rate > 0.0 && memory > 0.0).then(|| Self { layer, intensity: rate * cycles / memory, rate })
     }
 }
 
 /// Returns the multiply-accumulates per cycle with all multipliers busy, derived from the layers;
-/// `None` if no layer has any.
+/// `None` if no layer has any. Layers that need fewer multiplications than their
+/// multiply-accumulates give larger quotients.
 fn peak(time: &TimeReport) -> Option<f64> {
-    let busiest = time.layers.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
-    let peak = busiest.macs as f64 / (busiest.utilisation * busiest.span_cycles() as f64);
-    Some(peak).filter(|peak| peak.is_finite() && *peak > 0.0)
+    let peak = |layer: &LayerTime| layer.macs as f64 / (layer.utilisation * layer.span_cycles() as f64);
+    let peaks = time.layers.iter().map(peak).filter(|peak| peak.is_finite() && *peak > 0.0);
+    peaks.min_by(f64::total_cmp)
 }
 
 /// Draws each layer by its multiply-accumulates per cycle of the busier memory and per cycle, below
@@ -37,7 +37,7 @@ fn peak(time: &TimeReport) -> Option<f64> {
 /// which neither is known.
 pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     let peak = peak(time)?;
-    let spots: Vec<Spot<'_>> = time.layers.iter().filter_map(Spot::of).collect();
+    let spots: Vec<Spot<'_>> = time.layers.iter().filter_map(|layer| Spot::of(layer, peak)).collect();
     if spots.is_empty() {
         return None;
     }

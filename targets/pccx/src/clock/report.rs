@@ -123,7 +123,8 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             vectors: span.cost.values,
             cycles: end - before,
             compute: span.cost.macs.div_ceil(rate),
-            memory: [(weights + host).ceil() as u64, 0],
+            // Weights and windows of the host come through different ports, at the same time.
+            memory: [weights, host].map(|cycles| cycles.ceil() as u64),
             span: CycleSpan::of(span.start, span.end.saturating_sub(span.start)),
         }
     };
