@@ -13,7 +13,7 @@ use crate::answer::Answer;
 use crate::args::{OUTPUT, TARGET};
 use crate::candidates::targets;
 use crate::chosen;
-use crate::disk::write_all;
+use crate::disk::{settle, write_all};
 use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::facts;
@@ -50,6 +50,8 @@ const HASHES: &str = "npukit.sha256";
 pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
     let (mut report, files) = rtl(&args.target, args.released, context())?;
     let folder = args.output.clone().unwrap_or_else(|| format!("{}_rtl", chosen::plain(&args.target)).into());
+    // A killed process may have left a part of its files.
+    settle(&folder.join(HASHES).to_string_lossy());
     if !args.force {
         check_unchanged(&folder, &files)?;
     }

@@ -10,7 +10,7 @@ use crate::report::time::{CycleSpan, InstructionTime, KindTime, LayerTime, Roofl
 pub const OUTSIDE: &str = "(outside all layers)";
 
 /// Note on the figures of layers that overlap.
-pub const SPAN_NOTE: &str = "layers overlap, because units work ahead: utilization and roofline of a layer are \
+pub const SPAN_NOTE: &str = "layers may overlap, as units work ahead: utilization and roofline of a layer are \
                              over its own span, from its first to its last cycle; `cycles` add up to the total";
 
 /// Time and work of one instruction.
