@@ -67,6 +67,9 @@ pub struct Span {
     pub start: u64,
     /// Cycle after the last one.
     pub end: u64,
+    /// First cycle in which its weights are fetched, which may be before `start`. `start` without
+    /// weights.
+    pub fetch: u64,
     /// Part of the cost that dominates.
     pub bound: Bound,
     /// Reason why the instruction did not start earlier.
@@ -151,11 +154,11 @@ impl Clock<'_> {
         let free = self.free[engine as usize];
         let hazard = self.hazard(&access, &uses);
         let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
-        let end = self.end(engine, start, &cost);
+        let (fetch, end) = self.end(engine, start, &cost);
         self.banks.step(op);
         self.remember(op, start, InFlight { end, uses, writes_maximum: access.writes_maximum });
         self.free[engine as usize] = end;
-        Span { engine, start, end, bound: cost.bound(op), wait, cost }
+        Span { engine, start, end, fetch, bound: cost.bound(op), wait, cost }
     }
 
     /// Returns the cycle at which the host has pushed the next word. The host stalls while the
@@ -176,9 +179,10 @@ impl Clock<'_> {
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
-    /// Returns the cycle at which an instruction that starts at `start` is complete. Its weights
-    /// were fetched ahead, as far as the memories of the ports can hold them.
-    fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
+    /// Returns the cycle at which an instruction that starts at `start` begins to fetch weights, and
+    /// the cycle at which it is complete. Its weights were fetched ahead, as far as the memories of
+    /// the ports can hold them.
+    fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> (u64, u64) {
         let timing = &self.config.timing;
         let work = start + cost.load;
         let [gemv, gemm] = [timing.gemv.ports, timing.gemm.ports].map(|ports| self.ahead(ports));
@@ -190,12 +194,12 @@ impl Clock<'_> {
             Engine::Gemm if cost.weight_bytes > 0 => (of_gemm, gemm),
             _ => {
                 let delay = self.memory.delay(work, cost.compute, cost.host_bytes);
-                return start + cost.total() + delay;
+                return (start, start + cost.total() + delay);
             }
         };
         let first = (*stream).max(work.saturating_sub(ahead));
         *stream = first + cost.weights + self.memory.delay(first, cost.weights, cost.weight_bytes);
-        (work + cost.compute).max(*stream) + cost.store
+        (first, (work + cost.compute).max(*stream) + cost.store)
     }
 
     /// Returns the cycles in which weights fill the memories of the ports: weights may arrive this

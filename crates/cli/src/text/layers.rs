@@ -77,7 +77,7 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>, leading: &str) -> St
 /// the host that this time does not include.
 pub fn latency(speed: &Speed, host_steps: usize) -> String {
     let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, .. } = speed else {
-        return "unknown: the instance has no clock frequency; `npu time --clock-mhz MHZ` takes yours"
+        return "unknown: the instance has no clock frequency; append `,clock_mhz=MHZ` to the target"
             .to_owned();
     };
     let time = milliseconds(*ms);

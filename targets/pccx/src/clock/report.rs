@@ -116,6 +116,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             _ => (timing.gemv.lanes * timing.gemv.lane_width, timing.gemv.ports),
         };
         let weights = span.cost.weight_bytes as f64 / timing.weight_bytes_per_cycle(ports);
+        let first = span.start.min(span.fetch);
         let host = span.cost.host_bytes as f64 / timing.acp_bytes_per_cycle();
         Spent {
             layer: layer_of(index),
@@ -124,8 +125,8 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             cycles: end - before,
             compute: span.cost.macs.div_ceil(rate),
             // Weights and windows of the host come through different ports, at the same time.
-            memory: [weights, host].map(|cycles| cycles.ceil() as u64),
-            span: CycleSpan::of(span.start, span.end.saturating_sub(span.start)),
+            memory: [weights, host].map(|cycles| cycles as u64),
+            span: CycleSpan::of(first, span.end.saturating_sub(first)),
         }
     };
     spans.map(one).collect()

@@ -79,7 +79,7 @@ pub const ROWS: [Row; 25] = [
           both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz --waves out/w.fst", reads: "targets" },
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
-    Row { files: 3, step: 3, old: "report d.onnx", new: "report d.onnx --input x.npy",
+    Row { files: 4, step: 3, old: "report d.onnx", new: "report d.onnx --input x.npy",
           both: "--target tcu -o out/r.html --svg out", reads: "targets" },
     Row { files: 8, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
           both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
