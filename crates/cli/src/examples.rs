@@ -223,7 +223,7 @@ mod tests {
         let section = |verb: &Command| {
             let lines: String =
                 of(verb.get_name()).iter().map(|(line, does)| format!("# {does}\n{line}\n")).collect();
-            format!("### {}\n\n{}.\n\n```sh\n{lines}```\n\n", verb.get_name(), verb.get_about().unwrap())
+            format!("### {}\n\n{}.\n\n```text\n{lines}```\n\n", verb.get_name(), verb.get_about().unwrap())
         };
         let sections: String =
             command().get_subcommands().filter(|verb| !verb.is_hide_set()).map(section).collect();
