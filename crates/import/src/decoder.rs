@@ -31,10 +31,11 @@
 //! ```
 //!
 //! Each row of a tensor computes one result. The tensors are `embedding [vocabulary, hidden]`,
-//! `final_norm [hidden]` and, with the prefix `layers.I.`, `attention_norm [hidden]`, `query [heads
-//! * head, hidden]`, `key` and `value [kv_heads * head, hidden]`, `output [hidden, heads * head]`,
-//! `feed_forward_norm [hidden]`, `up` (in gated models also `gate`) `[feed_forward, hidden]`, and
-//! `down [hidden, feed_forward]`. Elements are F32, F16 or BF16.
+//! `final_norm [hidden]` and, with the prefix `layers.I.`, `attention_norm [hidden]`,
+//! `query [heads * head, hidden]`, `key` and `value [kv_heads * head, hidden]`,
+//! `output [hidden, heads * head]`, `feed_forward_norm [hidden]`, `up` (in gated models also
+//! `gate`) `[feed_forward, hidden]`, and `down [hidden, feed_forward]`. Elements are F32, F16 or
+//! BF16.
 
 mod description;
 mod error;
