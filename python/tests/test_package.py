@@ -53,7 +53,7 @@ def test_preprocessing(network):
     raw = np.round(samples * 64)
     prepared = program.run(raw, preprocess={"scale": 1 / 64})
     np.testing.assert_array_equal(prepared, program.run(raw / 64))
-    with pytest.raises(TypeError, match="scale, mean and std"):
+    with pytest.raises(TypeError, match="scale, mean, std and samples"):
         program.run(raw, preprocess={"factor": 2})
 
 

@@ -10,12 +10,11 @@
 //! };
 //!
 //! /// A machine whose instructions are the numbers below 256.
-//! static TOY: Target = Target::new("toy", "a machine whose instructions are numbers", presets,
-//! instance);
+//! static TOY: Target = Target::new("toy", "a machine whose instructions are numbers", presets, instance);
 //!
 //! fn presets() -> Vec<Preset> {
-//! vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new()
-//! }] }
+//!     vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new() }]
+//! }
 //!
 //! fn instance(_: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
 //!     let info = InstanceInfo::new("toy:plain".to_owned(), serde_json::json!({}));
@@ -30,17 +29,20 @@
 //!     fn info(&self) -> &InstanceInfo {
 //!         &self.info
 //!     }
-//! fn assemble(&self, name: &str, text: &str, _: &dyn Reader) -> Result<Assembled, TargetError> {
-//! let byte = |word: &str| { word.parse().map_err(|error| TargetError::failed(format!("{name}:
-//! `{word}`: {error}"))) }; let bytes = text.split_whitespace().map(byte).collect::<Result<Vec<u8>,
-//! _>>()?; Ok(Assembled { instructions: bytes.len(), bytes, ..Assembled::default() }) } }
+//!     fn assemble(&self, name: &str, text: &str, _: &dyn Reader) -> Result<Assembled, TargetError> {
+//!         let byte = |word: &str| {
+//!             word.parse().map_err(|error| TargetError::failed(format!("{name}: `{word}`: {error}")))
+//!         };
+//!         let bytes = text.split_whitespace().map(byte).collect::<Result<Vec<u8>, _>>()?;
+//!         Ok(Assembled { instructions: bytes.len(), bytes, ..Assembled::default() })
+//!     }
+//! }
 //!
 //! let instance = TOY.instance(Config::Default)?;
 //! assert_eq!(instance.assemble("a.s", "1 2 3", &NoFiles)?.bytes, [1, 2, 3]);
 //! let error = instance.assemble("a.s", "1 x", &NoFiles).unwrap_err();
 //! assert_eq!(error.to_string(), "a.s: `x`: invalid digit found in string");
-//! assert!(matches!(instance.hand_program("a.s", b"1", &NoFiles), Err(TargetError::Unsupported { ..
-//! })));
+//! assert!(matches!(instance.hand_program("a.s", b"1", &NoFiles), Err(TargetError::Unsupported { .. })));
 //! # Ok::<(), TargetError>(())
 //! ```
 //!

@@ -23,8 +23,8 @@ pub type Setting<'a> = (&'a str, &'a str);
 /// ```
 /// # use npukit_target::split_parameters;
 /// let set = vec![("array_size", "8"), ("system.clock_mhz", "62.5")];
-/// assert_eq!(split_parameters("board@fast,array_size=8,system.clock_mhz=62.5"), ("board@fast",
-/// set)); assert_eq!(split_parameters("1x1:[swb,rf]"), ("1x1:[swb,rf]", vec![]));
+/// assert_eq!(split_parameters("board@fast,array_size=8,system.clock_mhz=62.5"), ("board@fast", set));
+/// assert_eq!(split_parameters("1x1:[swb,rf]"), ("1x1:[swb,rf]", vec![]));
 /// ```
 pub fn split_parameters(instance: &str) -> (&str, Vec<Setting<'_>>) {
     let mut settings = Vec::new();

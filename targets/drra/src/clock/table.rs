@@ -3,8 +3,7 @@
 //! ```text
 //! cycle  cell    instruction                       addresses
 //!     4  (0, 0)  act(ports=5, param=1)
-//! 5  (0, 0)  route(slot=0, source=2, ...)      iosram_top 1 input_buffer 0, iosram_top 1
-//! sram_write 0
+//!     5  (0, 0)  route(slot=0, source=2, ...)      iosram_top 1 input_buffer 0, iosram_top 1 sram_write 0
 //! ```
 
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 //!
 //! ```json
 //! { "name": "vec_mult", "architecture": "3x1", "program": "vec_mult.asm",
-//! "inputs": [{ "name": "a", "row": 0, "rows": 2 }], "outputs": [{ "name": "c", "row": 0, "rows": 2
-//! }] }
+//!   "inputs": [{ "name": "a", "row": 0, "rows": 2 }], "outputs": [{ "name": "c", "row": 0, "rows": 2 }] }
 //! ```
 //!
 //! Compiled models have a different manifest: see [`model`].
