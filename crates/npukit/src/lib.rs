@@ -19,10 +19,10 @@ pub mod verbs;
 pub use error::described;
 pub use error::{Error, Kind as ErrorKind, codes as error_codes};
 pub use inputs::{InputFile, Preprocess};
-pub use model::ModelOptions;
 pub use model::program::Program;
 pub use model::source::{Ports, Source};
 pub use model::source_map::MAP;
+pub use model::{ModelOptions, has_model_extension};
 #[doc(hidden)] // what errors of the command are
 pub use npukit_base::{Code, Coded, codes};
 #[doc(hidden)] // how the command prints

@@ -240,8 +240,12 @@ fn unreadable(path: &str, error: ReadError, reader: &dyn Reader) -> Error {
 
 /// Whether a path has the extension of a model, supported or not.
 pub(crate) fn is_known(path: &str) -> bool {
-    let is_ours = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
-    is_ours || Foreign::of_ending(path).is_some()
+    has_model_extension(path) || Foreign::of_ending(path).is_some()
+}
+
+/// Whether a path has the extension of a supported model, in any case.
+pub fn has_model_extension(path: &str) -> bool {
+    Format::ALL.iter().any(|format| has_extension(path, format.extension()))
 }
 
 /// Whether a file is a model by its content, supported or not.

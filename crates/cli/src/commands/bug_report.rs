@@ -83,7 +83,8 @@ fn left_out(has_model: bool, has_names: bool) -> String {
 /// Returns the name of a file without its folder.
 fn file_name(path: &str) -> String {
     // Default: a model that was read has a file name.
-    Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default() // Default: a path without a file name is a folder, which cannot be read.
 }
 
 /// Reads the model file.

@@ -74,7 +74,12 @@ pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
 
 /// Returns the contents of [`HASHES`].
 fn hashes(files: &[File]) -> String {
-    files.iter().map(|file| format!("{}  {}\n", sha256(file.text.as_bytes()), file.name)).collect()
+    files.iter().map(|file| line(&file.name, file.text.as_bytes()) + "\n").collect()
+}
+
+/// Returns the line of [`HASHES`] for a file with these contents.
+fn line(name: &str, contents: &[u8]) -> String {
+    format!("{}  {name}", sha256(contents))
 }
 
 /// Checks that files in `folder` that would be replaced are as npukit wrote them, or as it would
@@ -88,8 +93,7 @@ fn check_unchanged(folder: &Path, files: &[File]) -> Result<(), Failure> {
     for file in files {
         let path = folder.join(&file.name);
         let Ok(bytes) = fs::read(&path) else { continue };
-        let line = format!("{}  {}", sha256(&bytes), file.name);
-        if bytes != file.text.as_bytes() && !listed.contains(line.as_str()) {
+        if bytes != file.text.as_bytes() && !listed.contains(line(&file.name, &bytes).as_str()) {
             return Err(Failure::Changed { path: path.display().to_string() });
         }
     }

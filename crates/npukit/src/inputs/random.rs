@@ -27,32 +27,19 @@ pub(super) fn apart(offers: Vec<Offer>) -> (Vec<Offer>, Option<u64>) {
     (others, seed)
 }
 
-/// Range of a random input, and where it comes from.
-struct Drawn {
-    range: [f64; 2],
-    reason: String,
-}
-
-impl Drawn {
-    /// Returns the range: the declared one, the model's, or that of the element type.
-    fn of(wanted: &Wanted, declared: &[GivenRange]) -> Self {
-        let name = &wanted.port.name;
-        let named = declared.iter().rev().find(|range| range.input.as_ref() == Some(name));
-        let declared = named.or_else(|| declared.iter().rev().find(|range| range.input.is_none()));
-        if let Some(GivenRange { range, .. }) = declared {
-            return Self { range: *range, reason: "--range".to_owned() };
+/// Returns the range of a random input, and the reason for it: the declared range, the model's, or
+/// that of the element type.
+fn range(wanted: &Wanted, declared: &[GivenRange]) -> ([f64; 2], &'static str) {
+    if let Some(range) = GivenRange::find(declared, &wanted.port.name) {
+        return (range, "--range");
+    }
+    match (wanted.range, wanted.element) {
+        (Some(range), _) => (range, "the range that the model suggests"),
+        (None, Some(ElementType::Bool)) => ([0.0, 1.0], "its element type"),
+        (None, Some(element)) if !element.is_float() => {
+            ([0.0; 2], "integers are indices, and 0 is valid in every table")
         }
-        if let Some(range) = wanted.range {
-            return Self { range, reason: "the range that the model suggests".to_owned() };
-        }
-        let (range, reason) = match wanted.element {
-            Some(ElementType::Bool) => ([0.0, 1.0], "its element type"),
-            Some(element) if !element.is_float() => {
-                ([0.0; 2], "integers are indices, and 0 is valid in every table")
-            }
-            _ => (UNKNOWN, "its range is unknown; --range LOW..HIGH sets one"),
-        };
-        Self { range, reason: reason.to_owned() }
+        _ => (UNKNOWN, "its range is unknown; --range LOW..HIGH sets one"),
     }
 }
 
@@ -65,7 +52,7 @@ pub(super) fn samples(
     declared: &[GivenRange],
     notes: &mut Vec<String>,
 ) -> Option<Vec<Tensor>> {
-    let Drawn { range: [low, high], reason } = Drawn::of(wanted, declared);
+    let ([low, high], reason) = range(wanted, declared);
     // Default: a program that does not specify its type takes real numbers.
     let element = wanted.element.unwrap_or(ElementType::F32);
     let name = &wanted.port.name;

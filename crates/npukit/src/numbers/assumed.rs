@@ -45,6 +45,14 @@ impl GivenRange {
         };
         (range[0] <= range[1]).then_some(Self { input, range })
     }
+
+    /// Returns the range that `declared` gives the input `name`, if any. A later declaration
+    /// replaces an earlier one, and a named one replaces a general one.
+    pub(crate) fn find(declared: &[Self], name: &str) -> Option<[f64; 2]> {
+        let named = declared.iter().rev().find(|range| range.input.as_deref() == Some(name));
+        let found = named.or_else(|| declared.iter().rev().find(|range| range.input.is_none()));
+        found.map(|found| found.range)
+    }
 }
 
 /// Range of an input, and the reason for it.
@@ -124,11 +132,9 @@ impl AssumedRanges {
 
 /// Returns the range of one input.
 fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRange]) -> Option<Assumed> {
-    // A later declaration replaces an earlier one, and a named one replaces a general one.
-    let named = given.iter().rev().find(|range| range.input.as_ref() == Some(&value.name));
-    let declared = named.or_else(|| given.iter().rev().find(|range| range.input.is_none()));
-    if let Some(declared) = declared.filter(|_| value.info.element != ElementType::Bool) {
-        return Some(Assumed { range: declared.range, reason: "as declared" });
+    let declared = GivenRange::find(given, &value.name);
+    if let Some(range) = declared.filter(|_| value.info.element != ElementType::Bool) {
+        return Some(Assumed { range, reason: "as declared" });
     }
     if value.info.element.is_float() {
         return normalization::range(readers, id);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::verbs::eval::{self, eval};
 use npukit::verbs::run::Request;
 use npukit::verbs::trace::{self, trace};
-use npukit::{Source, is_artifact};
+use npukit::{Source, has_model_extension};
 
 use super::RunArgs;
 use crate::answer::Answer;
@@ -14,13 +14,9 @@ use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::requests::context;
 
-/// Extensions of models.
-const MODELS: [&str; 3] = [".onnx", ".pb", ".tflite"];
-
 /// Whether the arguments name a model without a target, and nothing that needs one.
 pub fn is_meant(args: &RunArgs) -> bool {
-    let path = args.source.path.to_ascii_lowercase();
-    let is_model = MODELS.iter().any(|ending| path.ends_with(ending)) && !is_artifact(&path);
+    let is_model = has_model_extension(&args.source.path);
     let needs_target = !args.lowering.0.is_empty()
         || !args.calibration.calibrate.is_empty()
         || args.compare.is_some()
