@@ -549,6 +549,8 @@ def problems_are_told(site):
         run["time"]["warnings"] = ["a warning of the clock"]
         run["graph"]["nodes"][2]["place"] = "host"
     tab = site.open(site.edited("one", add))
+    expect("12,345" not in tab.inner_text("#problems"), "notes that need no action are not folded")
+    tab.locator("#problems summary").click()
     text = tab.inner_text("#problems")
     for wanted in ["no exponential", "leave it to the host", "softmax_1, softmax_2", "left to the host", "a flag", "12,345",
                    "do not fit the number format", "calibrate with samples", "output y is off", "4,321", "a warning of the clock"]:
@@ -576,7 +578,7 @@ def what_is_missing_is_told(site):
         expect(not re.search(r"NaN|undefined|null|Infinity|\[object", tab.inner_text("main")), "it shows what is no figure")
         is_quiet(tab)
     tab = site.open(site.edited("one", lambda document: document.update(runs=[])))
-    expect("no run" in tab.inner_text("main"), "a report of nothing does not say so")
+    expect("neither a run nor an exploration" in tab.inner_text("main"), "a report of nothing does not say so")
     is_quiet(tab)
 
 
