@@ -87,23 +87,20 @@ fn with_fault(npu: &Npu, fault: &str, arguments: &[&str]) -> Output {
     command(&npu.path("")).env("NPUKIT_FAULT", fault).args(arguments).arg("--json").output().unwrap()
 }
 
-/// Tries each kind of fault at each operation of a row, until there are no more operations.
-fn try_all(npu: &Npu, sets: &[Files; 2], arguments: &[&str], step: usize) {
-    for how in ["fail", "fails", "short", "kill"] {
-        let at_fault = |at: usize| {
-            restore(npu, &sets[0]);
-            let output = with_fault(npu, &format!("{how}@{at}"), arguments);
-            let place = format!("{how}@{at} of {arguments:?}: {}", text(&output.stderr));
-            judge(npu, sets, &output, &place)
-        };
-        let faults = (1..MOST).step_by(step).map(at_fault);
-        // A short write is not an error, since the rest is written after it: the end of the
-        // operations cannot be detected.
-        let most = (10 + 8 * sets[1].len()) / step;
-        let met =
-            if how == "short" { faults.take(most).count() } else { faults.take_while(|met| *met).count() };
-        assert!(met > 0, "{how} never met {arguments:?}");
-    }
+/// Tries a kind of fault at each operation of a row, until there are no more operations.
+fn try_all(npu: &Npu, how: &str, sets: &[Files; 2], arguments: &[&str], step: usize) {
+    let at_fault = |at: usize| {
+        restore(npu, &sets[0]);
+        let output = with_fault(npu, &format!("{how}@{at}"), arguments);
+        let place = format!("{how}@{at} of {arguments:?}: {}", text(&output.stderr));
+        judge(npu, sets, &output, &place)
+    };
+    let faults = (1..MOST).step_by(step).map(at_fault);
+    // A short write is not an error, since the rest is written after it: the end of the operations
+    // cannot be detected.
+    let most = (10 + 8 * sets[1].len()) / step;
+    let met = if how == "short" { faults.take(most).count() } else { faults.take_while(|met| *met).count() };
+    assert!(met > 0, "{how} never met {arguments:?}");
 }
 
 /// Checks the files that a process left behind; returns whether its fault was reached.
@@ -124,12 +121,32 @@ fn judge(npu: &Npu, sets: &[Files; 2], output: &Output, place: &str) -> bool {
     !output.status.success()
 }
 
-#[test]
-fn files_are_old_or_new_whatever_fails() {
+/// Tries a kind of fault in every verb that writes.
+fn try_rows(how: &str) {
     let npu = folder();
     for row in &ROWS {
-        try_all(&npu, &sets(&npu, row), &row.replaces(), row.step);
+        try_all(&npu, how, &sets(&npu, row), &row.replaces(), row.step);
     }
+}
+
+#[test]
+fn files_are_old_or_new_if_an_operation_fails() {
+    try_rows("fail");
+}
+
+#[test]
+fn files_are_old_or_new_if_all_operations_fail_from_some_on() {
+    try_rows("fails");
+}
+
+#[test]
+fn files_are_new_if_a_write_is_short() {
+    try_rows("short");
+}
+
+#[test]
+fn files_are_old_or_new_if_the_process_is_killed() {
+    try_rows("kill");
 }
 
 /// `npu format` is the only verb that may write to its input.
@@ -141,7 +158,10 @@ fn a_text_is_laid_out_in_its_place_or_stays() {
     fs::copy(npu.path("b.asm"), npu.path("out/f.asm")).unwrap();
     let old = content(&npu.path("out"));
     npu.json(0, &format);
-    try_all(&npu, &[old, content(&npu.path("out"))], &format, 1);
+    let sets = [old, content(&npu.path("out"))];
+    for how in ["fail", "fails", "short", "kill"] {
+        try_all(&npu, how, &sets, &format, 1);
+    }
 }
 
 /// Kills processes from outside at many moments: `NPUKIT_KILLS=200` for more of them.
