@@ -8,9 +8,11 @@
 //! - [`unused`]: declared crates are used;
 //! - [`sources`]: `unsafe` is only in `crates/numeric/src/simd`, and paths of a developer's
 //!   computer do not occur;
+//! - `docs/images/architecture.svg` is current ([`architecture`]);
 //! - [`writers`]: code that writes files for other programs escapes names with a function of the
 //!   format.
 
+pub mod architecture;
 mod ladder;
 mod manifests;
 mod metadata;
@@ -64,6 +66,10 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     problems.extend(names::check(&files));
     problems.extend(sources::check(&files));
     problems.extend(writers::check(&files));
+    if !architecture::is_current(&edges)? {
+        let message = "it does not show these dependencies; run `cargo xtask architecture`".to_owned();
+        problems.push(Problem { place: architecture::PATH.to_owned(), message });
+    }
     summarise(&problems, edges.len(), files.len())
 }
 

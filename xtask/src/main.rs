@@ -39,6 +39,11 @@ const CHORES: &[Chore] = &[
     Chore { name: "check-budgets", about: check_budgets::ABOUT, run: check_budgets::run },
     Chore { name: "check-prose", about: check_prose::ABOUT, run: check_prose::run },
     Chore { name: "check-shape", about: check_shape::ABOUT, run: check_shape::run },
+    Chore {
+        name: "architecture",
+        about: check_deps::architecture::ABOUT,
+        run: check_deps::architecture::run,
+    },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
@@ -66,6 +71,8 @@ enum Error {
     Write { path: String, source: std::io::Error },
     #[error("cannot parse the output of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
+    #[error("{0} has no place in the drawing; add it in xtask/src/check_deps/architecture.rs")]
+    Undrawn(String),
     #[error("the budgets are not a table of numbers: {0}")]
     Budgets(toml::de::Error),
     #[error("{path} is not valid Rust: {error}")]

@@ -5,10 +5,10 @@ pub mod values;
 
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use npukit::{GivenRange, MemFile, QuantiseMethod};
+use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
 
 use crate::args::values::{
-    dimension, fixed, given_range, input_shape, mem_file, number, quantise_method, share, size, state,
+    dimension, fixed, given_range, input_shape, mem_file, motion, number, quantise_method, share, size, state,
 };
 use crate::candidates::targets;
 
@@ -276,6 +276,12 @@ pub struct HandArgs {
     /// starts at a new address. `.hex` files contain bits in hexadecimal.
     #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
+    /// SVG file for the values inside a unit, cycle by cycle, as an animation
+    ///
+    /// For an assembly or binary program: the step of this number, by default the first one that
+    /// has such a drawing. Steps are numbered from 0, as in `npu debug`.
+    #[arg(long, value_name = "[STEP=]FILE.svg", help_heading = OUTPUT, value_parser = motion, hide_short_help = true)]
+    pub motion: Option<MotionRequest>,
     /// Maximum number of instructions that an assembly or binary program may execute
     #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]
     pub max_instructions: Option<u64>,
@@ -287,6 +293,9 @@ pub struct HandArgs {
 impl HandArgs {
     /// Whether any of the options is given.
     pub fn is_used(&self) -> bool {
-        !self.mem.is_empty() || self.max_instructions.is_some() || self.max_cycles.is_some()
+        !self.mem.is_empty()
+            || self.motion.is_some()
+            || self.max_instructions.is_some()
+            || self.max_cycles.is_some()
     }
 }

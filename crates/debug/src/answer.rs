@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use npukit_target::{Accessed, AddressRun, MachineMemory, Moment, Placed};
 
 use crate::command::{COMMANDS, Command, Help, Scale};
+use crate::machine::chain;
+use crate::motion;
 use crate::place::Range;
 use crate::points::{Hit, Point};
 use crate::stop::Stop;
@@ -141,6 +143,7 @@ impl Debugger {
             Command::Changed => self.changed().into(),
             Command::Who(range, depth) => self.tree(range, *depth).into(),
             Command::Clock => self.clock().into(),
+            Command::Motion(cycle) => self.in_motion(*cycle).into(),
             Command::Expect(expectation) => {
                 Answer { text: String::new(), failure: self.unexpected(expectation) }
             }
@@ -355,7 +358,7 @@ impl Debugger {
         let floats = floats.ok_or(
             "this program has no float reference: give its model with `--model`, if the target supports it",
         )?;
-        Ok(range.chosen(&floats, lanes))
+        Ok(range.chosen(&floats.values, lanes))
     }
 
     /// Returns the difference between each number of the machine and its float reference.
@@ -374,6 +377,29 @@ impl Debugger {
         let mut text = format!("cycles {start} to {}\n", end.saturating_sub(1));
         for (unit, on, cycles) in waits {
             let _ = writeln!(text, "  {unit} waits {cycles} on {on}");
+        }
+        Ok(text)
+    }
+
+    /// Shows the values inside a unit during the next step.
+    fn in_motion(&self, cycle: Option<u64>) -> Result<String, String> {
+        let found = self.machine().motion().map_err(|error| chain(&error))?;
+        let motion =
+            found.ok_or_else(|| format!("{} has no drawing in motion", self.step_line(self.position())))?;
+        let cycles = motion.cycles().ok_or("no value moves in this step")?;
+        let asked = match cycle {
+            Some(cycle) if !cycles.contains(&cycle) => {
+                return Err(format!("cycle {cycle} is not in {} to {}", cycles.start(), cycles.end()));
+            }
+            Some(cycle) => cycle..=cycle,
+            None => cycles,
+        };
+        let mut text: String = motion.notes.iter().map(|note| note.clone() + "\n").collect();
+        for cycle in asked.clone().take(SHOWN) {
+            let _ = write!(text, "cycle {cycle}\n{}", motion::text(&motion, cycle));
+        }
+        if asked.clone().count() > SHOWN {
+            let _ = writeln!(text, "and {} other cycles", asked.count() - SHOWN);
         }
         Ok(text)
     }

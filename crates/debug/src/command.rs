@@ -100,6 +100,8 @@ pub enum Command {
     Who(Range, usize),
     /// `clock`: timing of the next step.
     Clock,
+    /// `motion`: values inside a unit during the next step, in one cycle; `None` for all cycles.
+    Motion(Option<u64>),
     /// `expect`: checks an expectation.
     Expect(Expectation),
 }
@@ -193,6 +195,7 @@ impl<'a> Reader<'a> {
             "changed" => Command::Changed,
             "who" => self.who()?,
             "clock" => Command::Clock,
+            "motion" => Command::Motion(self.optional("a cycle")?),
             _ => Command::Expect(self.expectation()?),
         };
         match self.words.next() {
@@ -216,7 +219,7 @@ impl<'a> Reader<'a> {
         number.ok_or_else(|| self.fault(word.span, format!("`{}` is not {what}", word.text)))
     }
 
-    fn optional(&mut self, what: &str) -> Result<Option<usize>, Fault> {
+    fn optional<T: TryFrom<u64>>(&mut self, what: &str) -> Result<Option<T>, Fault> {
         self.words.next().map(|word| self.number(word, what)).transpose()
     }
 

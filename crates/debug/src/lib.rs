@@ -13,6 +13,7 @@
 //! | `points`, `scan` | breakpoints and watchpoints; the steps that hit them |
 //! | `travel`, `stop` | steps, layers, runs between points; reasons for a stop |
 //! | `who` | origin of a number: its writer and operands |
+//! | `motion` | one cycle inside a unit, as lines of text |
 //! | `place`, `machine` | ranges of memories by name; their contents |
 //! | `command`, `answer` | commands as text, and their output |
 //! | `script` | files of commands |
@@ -25,6 +26,7 @@ mod engine;
 mod interrupt;
 mod launch;
 mod machine;
+mod motion;
 mod place;
 mod points;
 mod scan;
@@ -38,6 +40,7 @@ pub use command::{COMMANDS, Command, Fault, Help, Scale, parse};
 pub use engine::{Debugger, Line};
 pub use interrupt::Interrupt;
 pub use launch::{Launch, Open};
+pub use motion::{Piece, PieceKind, frame};
 pub use place::Range;
 pub use points::{Condition, Hit, On, Order, Point, PointKind, Undecided, Watch};
 pub use script::{Outcome, Script, ScriptError};

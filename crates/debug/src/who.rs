@@ -248,7 +248,7 @@ impl Node {
         self.values = numbers.into_iter().take(VALUES).collect();
         let floats = machine.floats(self.run.memory, self.run.first, self.run.count);
         // Default: without a model, float values are unknown.
-        let floats = floats.map(|floats| range.chosen(&floats, lanes)).unwrap_or_default();
+        let floats = floats.map(|floats| range.chosen(&floats.values, lanes)).unwrap_or_default();
         self.floats = floats.into_iter().take(VALUES).collect();
     }
 }

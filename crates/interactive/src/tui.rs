@@ -10,6 +10,7 @@
 //! | `keys` | key bindings |
 //! | `command_line`, `output` | the command line and its history; output of commands |
 //! | `run` | long runs in pieces, with keys handled in between |
+//! | `in_motion` | the cycle that is shown of a step in motion |
 //! | `panes` | the shown memory, its first address and its number format |
 //! | `draw` | the whole screen |
 //! | `pane` | lines of text in a frame |
@@ -20,6 +21,7 @@ mod app;
 mod backend;
 mod command_line;
 mod draw;
+mod in_motion;
 mod keys;
 mod look;
 mod output;

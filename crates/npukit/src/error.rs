@@ -149,12 +149,25 @@ pub enum Error {
     },
     /// An option for assembly programs was given with a model or an artifact.
     #[error(
-        "`{path}` is not an assembly or binary program: `--mem`, `--dump NAME[A:B]`, `--max-instructions` and `--max-cycles` need one"
+        "`{path}` is not an assembly or binary program: `--mem`, `--dump NAME[A:B]`, `--motion`, `--max-instructions` and `--max-cycles` need one"
     )]
     #[diagnostic(help("`--input` gives a model its inputs, `--dump FILE.npz` writes its tensors"))]
     OnlyByHand {
         /// Path of the model or artifact.
         path: String,
+    },
+    /// A step to draw in motion has no drawing.
+    #[error("{} in motion on {target}", undrawn(*.step, *.steps))]
+    #[diagnostic(help(
+        "`--motion FILE.svg` draws the first step that has one; `motion` of `npu debug` shows any step"
+    ))]
+    NoMotion {
+        /// Number of the requested step; `None` if all were searched.
+        step: Option<usize>,
+        /// Number of steps of the program.
+        steps: usize,
+        /// Target and instance.
+        target: String,
     },
     /// A memory cannot be filled or read as requested.
     #[error(transparent)]
@@ -698,6 +711,7 @@ codes!(Error {
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
     NotByHand = "not-by-hand": "an option for models is given with an assembly program";
     OnlyByHand = "only-by-hand": "an option for assembly programs is given with a model or an artifact";
+    NoMotion = "no-motion": "a step to draw in motion has no drawing";
     Hand = "memory": "a memory cannot be filled or read as requested";
     HandInput = "hand-input": "an input of an assembly program has no values";
     Numbers = "invalid-numbers": "a line of a file of numbers is malformed";
@@ -749,6 +763,14 @@ codes!(Error {
     Output = "invalid-output": "an output cannot be written as an array";
 } carries {
     Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
+
+/// Names the step that cannot be drawn, or all steps.
+fn undrawn(step: Option<usize>, steps: usize) -> String {
+    match step {
+        Some(step) => format!("step {step} of {steps} cannot be drawn"),
+        None => format!("none of the {steps} steps can be drawn"),
+    }
+}
 
 /// Help that lists the known names, after the closest one.
 fn known_names(name: &str, known: &[String]) -> String {

@@ -48,7 +48,7 @@ pub use numbers::max_error::MaxError;
 pub use numbers::quantise::method as quantise_method;
 pub use numbers::rescale::{Calibration, Mode as RescaleMode, OwnInputs};
 pub use report::diagnostic::Diagnostic;
-pub use run::hand::{DumpRequest, HandError, Held, MemFile, Memories};
+pub use run::hand::{DumpRequest, HandError, Held, MemFile, Memories, MotionRequest};
 pub use run::samples::Outputs;
 pub use run::stateful::Stateful;
 pub use targets::{

@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod eval_limits;
 pub(crate) mod hand;
+pub(crate) mod motion;
 pub(crate) mod samples;
 pub(crate) mod speed;
 pub(crate) mod stack;

@@ -4,6 +4,7 @@
 mod axis;
 mod breakdown;
 mod diagram;
+mod motion;
 mod roofline;
 mod scatter;
 mod timeline;
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 
 pub use breakdown::breakdown;
 pub use diagram::diagram;
+pub use motion::motion;
 pub use roofline::roofline;
 pub use scatter::{Class, Mark, Scatter};
 pub use timeline::timeline;

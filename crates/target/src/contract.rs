@@ -17,8 +17,8 @@
 //! | `vectors` | golden vectors | no `npu conform` |
 //! | `port`, `convert`, `output` | inputs and outputs of a run | |
 //!
-//! Five methods are capabilities that few targets have. By default each reports that it is not
-//! supported. Only the verb in this table calls it:
+//! These methods are capabilities that few targets have. By default each reports that it is not
+//! supported. Only the verbs in this table call it:
 //!
 //! | method | returns | verb |
 //! |---|---|---|
@@ -26,6 +26,7 @@
 //! | `Instance::generator` | a language model, token by token | `npu generate` |
 //! | `Instance::host` | the host's registers and commands, apart from instructions | `npu host` |
 //! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit | `npu cosim` |
+//! | `Machine::motion` | the values inside a unit in each cycle | `npu run --motion`, `npu debug` |
 
 pub mod bounds;
 pub mod convert;
@@ -33,6 +34,7 @@ pub mod cosim;
 pub mod diagram;
 pub mod instance;
 pub mod machine;
+pub mod motion;
 pub mod output;
 pub mod port;
 pub mod program;

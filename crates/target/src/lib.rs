@@ -52,10 +52,11 @@ pub use contract::instance::text::{Assembled, Disassembled};
 pub use contract::instance::{GraphForm, Instance};
 pub use contract::machine::view::{Shown, View};
 pub use contract::machine::{
-    Accessed, AddressRun, Executed, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment, Operand,
-    Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
+    Accessed, AddressRun, Executed, Floats, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment,
+    Operand, Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
     instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
 };
+pub use contract::motion;
 pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
 pub use contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};

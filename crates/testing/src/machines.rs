@@ -285,12 +285,13 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, machine: &dyn Machin
     let outputs = machine.placed().iter().filter(|placed| placed.kind == PlacedKind::Output);
     let found =
         outputs.filter_map(|placed| machine.floats(placed.run.memory, placed.run.first, placed.run.count));
-    let mut found: Vec<f64> = found.flatten().filter(|float| !float.is_nan()).collect();
+    let mut found: Vec<f64> =
+        found.flat_map(|floats| floats.values).filter(|float| !float.is_nan()).collect();
     found.sort_by(f64::total_cmp);
     let mut judged = 0;
     for (id, expected) in subject.graph.outputs.iter().zip(subject.expected()) {
         let name = &subject.graph.value(*id).name;
-        if machine.floats_are().is_none() || report.host_steps.iter().any(|step| &step.output == name) {
+        if !machine.has_floats() || report.host_steps.iter().any(|step| &step.output == name) {
             continue;
         }
         let values: Vec<f64> =

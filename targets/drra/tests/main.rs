@@ -26,6 +26,8 @@ mod lint;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/motion.rs"]
+mod motion;
 #[path = "main/mutations.rs"]
 mod mutations;
 #[path = "main/networks.rs"]

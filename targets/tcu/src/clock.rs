@@ -217,6 +217,18 @@ impl Meter {
         }
     }
 
+    /// Adds an instruction like [`Self::push`]. Returns for each row of a product the cycles at
+    /// which it enters the array and its result leaves; nothing for other instructions.
+    pub fn rows(&mut self, op: &Op) -> Vec<(u64, u64)> {
+        let rows = self.machine.step_rows(op);
+        if rows.is_ok() {
+            self.machine.obey(op);
+        }
+        self.hangs |= rows.is_err();
+        // Default: an instruction that hangs has no rows.
+        rows.unwrap_or_default()
+    }
+
     /// Adds instructions like [`Self::push`].
     pub fn run(&mut self, ops: &[Op]) {
         self.hangs |= recurring::run(&mut self.machine, ops);

@@ -32,6 +32,8 @@ mod lower;
 mod machine;
 #[path = "main/meaning.rs"]
 mod meaning;
+#[path = "main/motion.rs"]
+mod motion;
 #[path = "main/networks.rs"]
 mod networks;
 #[path = "main/numerics.rs"]

@@ -24,7 +24,7 @@ const fn only<'a>(line: u8, name: &'a str, only: &'static [&'static str]) -> Run
 }
 
 /// Line of the targets, which are the folders of `targets`.
-const TARGETS: u8 = 4;
+pub const TARGETS: u8 = 4;
 
 /// Crates that the suite of the targets may use.
 const TESTING: &[&str] = &[
@@ -121,8 +121,13 @@ fn find(name: &str) -> Option<Rung<'_>> {
     known.or_else(|| is_target(name).then(|| rung(TARGETS, name)))
 }
 
+/// Returns the line of a crate; `None` if it is not on the ladder.
+pub fn line(name: &str) -> Option<u8> {
+    find(name).map(|rung| rung.line)
+}
+
 /// Whether a crate is one of the folders of `targets`.
-fn is_target(name: &str) -> bool {
+pub fn is_target(name: &str) -> bool {
     let folder = name.strip_prefix("npukit-").filter(|folder| !folder.contains(['/', '\\', '.']));
     folder.is_some_and(|folder| root().join("targets").join(folder).join("Cargo.toml").is_file())
 }

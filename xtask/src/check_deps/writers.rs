@@ -49,6 +49,14 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &[
         "class", "line", "start", "x", "y", "width", "height", "middle",
     ] },
+    // The style has numbers and colors only.
+    Writer { path: "crates/report/src/figure/motion.rs", escapes: &["escaped"], markup: "<", plain: &[
+        "class", "width", "height", "fill", "x", "EDGE", "cycle", "short(value)", "clock.style(motion)",
+    ] },
+    // All texts are constants.
+    Writer { path: "xtask/src/check_deps/architecture.rs", escapes: &[], markup: "<", plain: &[
+        "class", "width", "height", "size.0", "size.1", "told", "STYLE", "anchor", "text", "line",
+    ] },
     Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
     Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
         "line.join(\" \")", "class",

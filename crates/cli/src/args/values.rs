@@ -1,10 +1,15 @@
 //! Parsers of argument values.
 
-use npukit::{GivenRange, MemFile, QuantiseMethod};
+use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
 
 pub fn mem_file(text: &str) -> Result<MemFile, String> {
     MemFile::parse(text)
         .ok_or_else(|| "must be NAME=FILE or NAME@ADDRESS=FILE, as `dram0@0x100=x.npy`".to_owned())
+}
+
+pub fn motion(text: &str) -> Result<MotionRequest, String> {
+    MotionRequest::parse(text)
+        .ok_or_else(|| "must be FILE.svg or STEP=FILE.svg, as `3=matmul.svg`".to_owned())
 }
 
 /// Parses `batch=8`.

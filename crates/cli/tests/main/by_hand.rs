@@ -113,3 +113,24 @@ fn every_verb_tells_what_an_instance_warns_of() {
         assert!(told.contains("interpreted as FP32BP16"), "{verb:?}: {told}");
     }
 }
+
+/// The animations of the tutorials show their programs. `NPUKIT_BLESS=1` writes them.
+#[test]
+fn animations_of_tutorials_are_current() {
+    let docs = Path::new(EXAMPLES).join("../docs");
+    let npu = Npu::new();
+    for (page, program, target, image) in
+        [("tcu", "relu.s", "tcu:cmoda7", "matmul.svg"), ("drra", "dot.s", "drra:3x1", "dot.svg")]
+    {
+        let text = fs::read_to_string(docs.join(format!("tutorials/{page}.md"))).unwrap();
+        let (_, program_on) = text.split_once(&format!("```asm title=\"{program}\"\n")).unwrap();
+        let (asm, _) = program_on.split_once("```").unwrap();
+        npu.write(program, asm.as_bytes());
+        npu.text(0, &["run", program, "--target", target, "--motion", image]);
+        let (drawn, path) = (fs::read(npu.path(image)).unwrap(), docs.join("images").join(image));
+        if std::env::var_os("NPUKIT_BLESS").is_some() {
+            fs::write(&path, &drawn).unwrap();
+        }
+        assert!(fs::read(&path).unwrap_or_default() == drawn, "{} differs", path.display());
+    }
+}

@@ -46,6 +46,7 @@ pub const COMMANDS: &[Help] = &[
     help("changed", "", "changed", "shows the addresses that the last step wrote"),
     help("who", "", "who RANGE [depth N]", "traces numbers of a memory back to the steps and operands that made them"),
     help("clock", "", "clock", "shows the cycles of the next step, and what its units wait for"),
+    help("motion", "m", "motion [CYCLE]", "shows the values inside a unit during the next step, in one cycle or in all"),
     help("layers", "", "layers", "lists the layers and the steps at which they begin"),
     help("memories", "", "memories", "lists the memories"),
     help("tensors", "", "tensors", "lists the addresses of inputs, constants and outputs"),

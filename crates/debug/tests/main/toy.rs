@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use npukit_asm::{ListedWord, ListingLine, Sources};
 use npukit_base::Span;
+use npukit_target::motion::{Motion, Names, PlaceKind, ValueKind, Visit};
 use npukit_target::{
-    Accessed, AddressRun, Machine, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, ProgramText,
-    Scalar, StepLayers, TargetError,
+    Accessed, AddressRun, Floats, Machine, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind,
+    ProgramText, Scalar, StepLayers, TargetError,
 };
 
 pub const DEPTH: u64 = 16;
@@ -153,9 +154,9 @@ impl Machine for Toy {
         (memory == 0).then(|| number as f64 / 16.0)
     }
 
-    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
-        (memory == 0)
-            .then(|| self.exact[address as usize * LANES..(address + count) as usize * LANES].to_vec())
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Floats> {
+        let values = || self.exact[address as usize * LANES..(address + count) as usize * LANES].to_vec();
+        (memory == 0).then(|| Floats { values: values(), are: "sums without clamping" })
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {
@@ -176,6 +177,22 @@ impl Machine for Toy {
         let lane = Some(if scalar.memory == 1 { 0 } else { scalar.lane });
         let reads = self.accesses(step).into_iter().filter(|accessed| !accessed.is_write);
         reads.map(|accessed| Operand { role: "summand", run: accessed.run, lane, since: None }).collect()
+    }
+
+    /// An addition: an adder per lane holds the first summand, and the sum goes to memory.
+    fn motion(&self) -> Result<Option<Motion>, TargetError> {
+        let Some(&Op::Add(_, a, b)) = self.program.ops.get(self.position) else { return Ok(None) };
+        let mut motion = Motion::new(Names { held: "summand", operand: "number", sum: "sum" });
+        motion.rows = vec!["adders".to_owned(), "m".to_owned()];
+        for lane in 0..LANES {
+            let [a, b] = [a, b].map(|address| self.m[address as usize * LANES + lane] as f64 / 16.0);
+            let adder = motion.place(PlaceKind::Unit, (0, lane), a);
+            let memory = motion.place(PlaceKind::Memory, (1, lane), None);
+            let visit = |late, place, value| Visit { cycle: 2 * self.position as u64 + late, place, value };
+            motion.value(ValueKind::Operand, vec![visit(0, adder, b)]);
+            motion.value(ValueKind::Sum, vec![visit(0, adder, a + b), visit(1, memory, a + b)]);
+        }
+        Ok(Some(motion))
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {

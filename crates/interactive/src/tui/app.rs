@@ -9,6 +9,7 @@ use npukit_debug::{Answer, Command, Debugger, PointKind, Stop, parse};
 use npukit_target::{AddressRun, Machine, Moment, TargetError};
 
 use crate::tui::command_line::CommandLine;
+use crate::tui::in_motion::InMotion;
 use crate::tui::keys::{Action, is_control};
 use crate::tui::look::Look;
 use crate::tui::output::{Kind, Output};
@@ -27,6 +28,8 @@ pub struct App {
     /// The machine before the last step, to find what the step changed.
     pub(crate) before: Option<Box<dyn Machine>>,
     pub(crate) panes: Panes,
+    /// The next step in motion, if it is shown in place of memories.
+    pub(crate) motion: Option<InMotion>,
     /// Instruction at the listing's cursor; `None` if the cursor follows the next step.
     pub(crate) cursor: Option<usize>,
     pub(crate) line: CommandLine,
@@ -50,6 +53,7 @@ impl App {
             look,
             before: None,
             panes,
+            motion: None,
             cursor: None,
             line: CommandLine::default(),
             output: Output::default(),
@@ -154,10 +158,10 @@ impl App {
             Action::Here => self.cursor = None,
             Action::ToCursor => self.go_to_cursor(),
             Action::Break => self.toggle(),
-            Action::NextView => self.panes.turn(1),
-            Action::PreviousView => self.panes.turn(-1),
-            Action::NextMemory => self.panes.select(1),
-            Action::PreviousMemory => self.panes.select(-1),
+            Action::NextView => self.turn_view(1),
+            Action::PreviousView => self.turn_view(-1),
+            Action::NextMemory => self.select(1),
+            Action::PreviousMemory => self.select(-1),
             Action::PageUp => self.panes.page(false),
             Action::PageDown => self.panes.page(true),
             Action::Scale => self.turn_scale(),
@@ -165,11 +169,29 @@ impl App {
                 self.panes.follows = !self.panes.follows;
                 self.follow();
             }
+            Action::Motion => {
+                let machine = self.debugger.machine();
+                self.motion = if self.motion.is_none() { Some(InMotion::new(machine)) } else { None };
+            }
             Action::Earlier => self.output.scroll(1),
             Action::Later => self.output.scroll(-1),
             Action::Type => self.line.is_open = true,
             Action::Help => self.helps = true,
             Action::Leave => {}
+        }
+    }
+
+    /// Shows the memories `by` groups later.
+    fn turn_view(&mut self, by: isize) {
+        self.motion = None;
+        self.panes.turn(by);
+    }
+
+    /// Selects the memory `by` places later, or the cycle of a step in motion.
+    fn select(&mut self, by: isize) {
+        match &mut self.motion {
+            Some(motion) => motion.turn(by as i64),
+            None => self.panes.select(by),
         }
     }
 
@@ -264,6 +286,9 @@ impl App {
     fn arrived(&mut self) {
         self.cursor = None;
         self.panes.refresh(self.debugger.machine());
+        if self.motion.is_some() {
+            self.motion = Some(InMotion::new(self.debugger.machine()));
+        }
         self.follow();
     }
 
@@ -317,7 +342,7 @@ impl App {
 
     fn turn_scale(&mut self) {
         let scales = npukit_debug::Scale::ALL;
-        let has_floats = self.debugger.machine().floats_are().is_some();
+        let has_floats = self.debugger.machine().has_floats();
         let count = if has_floats { scales.len() } else { scales.len() - OF_FLOATS };
         let place = scales.iter().position(|(_, scale)| *scale == self.panes.scale);
         self.panes.scale = scales[place.map_or(0, |place| (place + 1) % count)].1;

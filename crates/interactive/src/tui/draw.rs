@@ -3,6 +3,7 @@
 mod help;
 mod listing;
 mod memory;
+mod motion;
 mod step;
 
 use npukit_debug::Stop;
@@ -30,7 +31,10 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     frame.render_widget(Pane::bar(status(app), app.look.bar()), bar);
     let places = if middle.width >= WIDE { wide(middle) } else { narrow(middle) };
     listing::draw(app, frame, places.listing);
-    memory::draw(app, frame, places.memory);
+    match &app.motion {
+        Some(shown) => motion::draw(app, shown, frame, places.memory),
+        None => memory::draw(app, frame, places.memory),
+    }
     step::draw(app, frame, places.step);
     step::draw_clock(app, frame, places.clock);
     output(app, frame, places.output);

@@ -45,6 +45,24 @@ fn the_start_shows_what_the_first_step_will_do() {
     screen.has("   0   1 -2");
 }
 
+#[test]
+fn the_next_step_is_shown_in_motion() {
+    let mut screen = screen(PLAIN);
+    screen.keys("m");
+    screen.has("the next step has no drawing in motion");
+    screen.keys("s");
+    screen.has("motion, cycle 2 of 2 to 3; ] next, [ previous");
+    screen.has("adders  2*1  2.0625*-2");
+    screen.has("=3     =0.0625");
+    screen.keys("]]");
+    screen.has("motion, cycle 3 of 2 to 3");
+    screen.has("m         3     0.0625");
+    screen.keys("[");
+    screen.has("motion, cycle 2 of 2 to 3");
+    screen.keys("m");
+    screen.has("m (1 of 2), real, follows");
+}
+
 /// The name of a layer is shown before its first instruction.
 #[test]
 fn layers_stand_in_the_listing() {

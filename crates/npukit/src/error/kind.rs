@@ -87,6 +87,7 @@ impl Error {
             | Self::UnfitOption { .. }
             | Self::NotByHand { .. }
             | Self::OnlyByHand { .. }
+            | Self::NoMotion { .. }
             | Self::HandInput { .. }
             | Self::NoBest { .. }
             | Self::UnknownDump { .. }

@@ -15,6 +15,6 @@ pub use error::HandError;
 pub use held::Held;
 pub use memories::Memories;
 pub(crate) use memories::{Found, Placed};
-pub use request::{DumpRequest, MemFile};
+pub use request::{DumpRequest, MemFile, MotionRequest};
 pub(crate) use values::{of_values, read};
 pub(crate) use written::written;

@@ -17,6 +17,7 @@ use npukit_graph::Graph;
 
 use crate::config::run_options::Meaning;
 use crate::contract::cosim::{CosimJudge, CosimOptions};
+use crate::contract::motion::Motion;
 use crate::error::TargetError;
 use view::View;
 
@@ -49,6 +50,15 @@ pub fn step_float<F, E: Display>(
 /// Keeps the lines of a listing that hold an instruction, as [`Machine::listing`] returns them.
 pub fn instruction_lines(lines: Vec<ListingLine>) -> Vec<ListingLine> {
     lines.into_iter().filter(|line| line.word.is_some()).collect()
+}
+
+/// Values that numbers of a machine would have in float.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floats {
+    /// Values; unknown elements are NaN.
+    pub values: Vec<f64>,
+    /// Computation that yields them, in one sentence.
+    pub are: &'static str,
 }
 
 /// A program on its machine, between two steps.
@@ -143,13 +153,8 @@ pub trait Machine: Send + Sync {
     }
 
     /// Returns the values that the numbers would have in float, without any rounding; `None` if
-    /// they are not computed. Unknown elements are NaN.
-    fn floats(&self, _memory: usize, _address: u64, _count: u64) -> Option<Vec<f64>> {
-        None
-    }
-
-    /// Describes the float values in one sentence; `None` without float values.
-    fn floats_are(&self) -> Option<&'static str> {
+    /// they are not computed.
+    fn floats(&self, _memory: usize, _address: u64, _count: u64) -> Option<Floats> {
         None
     }
 
@@ -176,6 +181,16 @@ pub trait Machine: Send + Sync {
     /// Describes the step, if it is more than the instructions that begin in it.
     fn told(&self, _step: usize) -> Option<String> {
         None
+    }
+
+    /// Returns the values inside a unit during the next step, cycle by cycle; `None` if there is no
+    /// drawing of this step. Expensive for a long program: the clock runs it up to this step.
+    ///
+    /// # Errors
+    ///
+    /// A unit that is too large to draw; a step with a fault; a program that the clock refuses.
+    fn motion(&self) -> Result<Option<Motion>, TargetError> {
+        Ok(None)
     }
 
     /// Returns the listing, one line per instruction. Expensive: the caller should keep it.
@@ -228,6 +243,12 @@ impl dyn Machine + '_ {
     /// Returns the layer of a step, as index in [`Outline::layers`].
     pub fn layer(&self, step: usize) -> Option<usize> {
         self.outline().layers.at(step)
+    }
+
+    /// Whether float values of a memory are computed.
+    pub fn has_floats(&self) -> bool {
+        let mut memories = self.memories().iter().enumerate();
+        memories.any(|(index, memory)| memory.depth > 0 && self.floats(index, 0, 1).is_some())
     }
 
     /// Returns [`Outline::placed`].

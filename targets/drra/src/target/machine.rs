@@ -5,6 +5,7 @@
 
 mod memory;
 mod model;
+mod motion;
 mod recorded;
 mod run;
 mod view;
@@ -281,6 +282,10 @@ impl npukit_target::Machine for DrraMachine {
             |_| Vec::new(),
             |recorded| recorded.issued.iter().enumerate().filter_map(begins).collect(),
         )
+    }
+
+    fn motion(&self) -> Result<Option<npukit_target::motion::Motion>, TargetError> {
+        self.words_in_motion()
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {

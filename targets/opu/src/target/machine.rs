@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, Halt, Limits, Moment, Operand, Outline, Ran, Saturated, Scalar, Shown, Stopped,
-    TargetError, View, execute, instruction_lines, run_steps, step_float,
+    Accessed, AddressRun, Floats, Halt, Limits, Moment, Operand, Outline, Ran, Saturated, Scalar, Shown,
+    Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
 };
 
 pub(super) use floats::Beside;
@@ -229,13 +229,10 @@ impl npukit_target::Machine for OpuMachine {
         self.program.parts[memory].real(&self.program.config.types, number)
     }
 
-    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
-        let part = self.program.parts[memory];
-        self.float.as_ref()?.numbers(part, &self.program.config.types, address, count)
-    }
-
-    fn floats_are(&self) -> Option<&'static str> {
-        Some(self.float.as_ref()?.are)
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Floats> {
+        let (part, float) = (self.program.parts[memory], self.float.as_ref()?);
+        let values = float.numbers(part, &self.program.config.types, address, count)?;
+        Some(Floats { values, are: float.are })
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {

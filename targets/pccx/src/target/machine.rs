@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran, Scalar,
-    Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
+    Accessed, AddressRun, Floats, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran,
+    Scalar, Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
 };
 
 pub(super) use floats::Beside;
@@ -392,12 +392,9 @@ impl npukit_target::Machine for PccxMachine {
         self.kind(memory).real(number)
     }
 
-    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
-        self.float.as_ref()?.numbers(self.kind(memory), address, count)
-    }
-
-    fn floats_are(&self) -> Option<&'static str> {
-        Some(self.float.as_ref()?.are)
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Floats> {
+        let float = self.float.as_ref()?;
+        Some(Floats { values: float.numbers(self.kind(memory), address, count)?, are: float.are })
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {

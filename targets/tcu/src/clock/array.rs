@@ -36,6 +36,8 @@ pub(super) struct Array {
     pub(super) stalls: StallMeter,
     /// Observed handshakes of single rows.
     watch: Watch,
+    /// Cycles at which each input row enters and its result leaves; `None` unless recorded.
+    record: Option<Vec<(Cycle, Cycle)>>,
 }
 
 impl Array {
@@ -54,6 +56,7 @@ impl Array {
             weight_rows: 0,
             stalls: StallMeter::default(),
             watch: Watch::default(),
+            record: None,
         }
     }
 
@@ -61,6 +64,25 @@ impl Array {
     /// one.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
         (&mut self.watch, self.rows.room())
+    }
+
+    /// Begins to record the rows of products.
+    pub(super) fn begin_record(&mut self) {
+        self.record = Some(Vec::new());
+    }
+
+    /// Records a row, if rows are recorded.
+    pub(super) fn note(&mut self, entered: Cycle, result: Cycle) {
+        if let Some(record) = &mut self.record {
+            record.push((entered, result));
+        }
+    }
+
+    /// Ends the record and returns it: for each row, the cycles at which it entered and its result
+    /// left.
+    pub(super) fn end_record(&mut self) -> Vec<(Cycle, Cycle)> {
+        // Default: nothing was recorded.
+        self.record.take().unwrap_or_default()
     }
 
     /// Visits the times that change from row to row, so that a caller can compare or advance them.
@@ -116,7 +138,7 @@ impl Array {
 
     /// Whether single rows are observed, so that none may be skipped.
     pub(super) const fn is_watched(&self) -> bool {
-        self.watch.is_on() || self.stalls.is_watched()
+        self.watch.is_on() || self.stalls.is_watched() || self.record.is_some()
     }
 
     /// Handles the control of a row of an instruction queued at `queued`. Returns the cycles at

@@ -162,6 +162,15 @@ impl Machine {
         Ok(held)
     }
 
+    /// Runs the next instruction like [`Self::step`]. Returns for each row of a product the cycles
+    /// at which it enters the array and its result leaves.
+    pub(super) fn step_rows(&mut self, op: &Op) -> Result<Vec<(Cycle, Cycle)>, Stuck> {
+        self.array.begin_record();
+        let held = self.step(op);
+        let rows = self.array.end_record();
+        held.map(|_| rows)
+    }
+
     /// Applies an instruction to the decoder's registers, in the cycle in which it is accepted.
     pub(super) fn obey(&mut self, op: &Op) {
         self.configuration.count();
@@ -855,6 +864,7 @@ impl Product<'_> {
         let (result_expanded, taken) = machine.accumulator.take(*results, write);
         let taken = taken.max(routed.target);
         let (entered, result) = machine.array.compute(control, data, taken);
+        machine.array.note(entered, result);
         machine.stalls.add(Stall::AccumulatorForArray, taken, result);
         machine.accumulator.write(result, write);
         if !*zeroes {

@@ -1,14 +1,17 @@
 //! [`TcuMachine`]: a program on its machine, with one instruction per step.
 
 mod accesses;
+mod motion;
 
 use std::sync::Arc;
 
 use npukit_asm::ListingLine;
 use npukit_numeric::NumberFormat;
+use npukit_target::motion::Motion;
 use npukit_target::{
-    Accessed, CosimJudge, CosimOptions, Halt, Limits, Moment, Operand, Outline, Ran, Saturated, Scalar,
-    Shown, Stopped, TargetError, View, execute, instruction_lines, number_of, real_of, run_steps, step_float,
+    Accessed, CosimJudge, CosimOptions, Floats, Halt, Limits, Moment, Operand, Outline, Ran, Saturated,
+    Scalar, Shown, Stopped, TargetError, View, execute, instruction_lines, number_of, real_of, run_steps,
+    step_float,
 };
 
 use super::program::TcuProgram;
@@ -218,15 +221,12 @@ impl npukit_target::Machine for TcuMachine {
         Some(real_of(self.format(memory)?, number))
     }
 
-    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
-        let (part, (float, _)) = (self.program.parts[memory], self.float.as_ref()?);
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Floats> {
+        let (part, (float, are)) = (self.program.parts[memory], self.float.as_ref()?);
         let numbers = float.numbers(part, address, count).ok().filter(|_| part.has_reals())?;
         let format = float.config().data_type.format();
-        Some(numbers.into_iter().map(|number| real_of(format, number)).collect())
-    }
-
-    fn floats_are(&self) -> Option<&'static str> {
-        Some(self.float.as_ref()?.1)
+        let values = numbers.into_iter().map(|number| real_of(format, number)).collect();
+        Some(Floats { values, are })
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {
@@ -235,6 +235,10 @@ impl npukit_target::Machine for TcuMachine {
 
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         self.program.operands(step, scalar)
+    }
+
+    fn motion(&self) -> Result<Option<Motion>, TargetError> {
+        self.product_in_motion()
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {

@@ -25,18 +25,22 @@ pub fn hand(args: &RunArgs) -> Result<Hand, Failure> {
     let limits = Limits { instructions: args.hand.max_instructions, cycles: args.hand.max_cycles };
     let dump = |text: &String| DumpRequest::parse(text).ok_or_else(|| Failure::Dump { text: text.clone() });
     let dumps = args.dump.iter().map(dump).collect::<Result<_, _>>()?;
-    Ok(Hand { mem: args.hand.mem.clone(), dumps, limits })
+    Ok(Hand { mem: args.hand.mem.clone(), dumps, motion: args.hand.motion.clone(), limits })
 }
 
 pub fn run(args: &RunArgs, mut request: Request) -> Result<Answer, Failure> {
     request.hand = hand(args)?;
     request.dump = false;
     let files = request.hand.dumps.iter().filter_map(|dump| dump.path.as_ref()).map(Path::new);
-    check_apart(args.output.iter().chain(&args.waves).map(PathBuf::as_path).chain(files))?;
+    let motion = request.hand.motion.as_ref().map(|motion| PathBuf::from(&motion.path));
+    check_apart(args.output.iter().chain(&args.waves).chain(&motion).map(PathBuf::as_path).chain(files))?;
     let (report, files) = run_by_hand(&request, context())?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dumps = files.dumps.iter().map(|(path, bytes)| (PathBuf::from(path), &bytes[..]));
-    write_all(&outputs.chain(dumps).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>())?;
+    let drawn = motion.iter().cloned().zip(files.motion.as_deref().map(str::as_bytes));
+    write_all(
+        &outputs.chain(dumps).chain(drawn).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>(),
+    )?;
     Ok(Answer::new(text(&report), &report).with_success(report.expectations.failed.is_empty()))
 }
 

@@ -1,4 +1,5 @@
-//! Options `--mem` and `--dump` on the command line: [`MemFile`] and [`DumpRequest`].
+//! Options `--mem`, `--dump` and `--motion` on the command line: [`MemFile`], [`DumpRequest`] and
+//! [`MotionRequest`].
 
 use npukit_asm::MemoryRange;
 
@@ -49,6 +50,26 @@ impl DumpRequest {
     }
 }
 
+/// Step to draw in motion: `[STEP=]FILE.svg`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MotionRequest {
+    /// Number of the step; `None` for the first step that has a drawing.
+    pub step: Option<usize>,
+    /// Path of the file to write.
+    pub path: String,
+}
+
+impl MotionRequest {
+    /// Parses the option; returns `None` for another form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (step, path) = match text.split_once('=') {
+            Some((step, path)) => (Some(usize::try_from(number(step)?).ok()?), path),
+            None => (None, text),
+        };
+        path.to_lowercase().ends_with(".svg").then(|| Self { step, path: path.to_owned() })
+    }
+}
+
 /// Parses `12`, `0xc` or `0b1100`.
 fn number(text: &str) -> Option<u64> {
     npukit_isa::token::number(text.trim())
@@ -74,5 +95,13 @@ mod tests {
         assert_eq!(parsed("acc[0:4]=y.npy"), Some((Some(4), Some("y.npy".into()))));
         assert_eq!(parsed("acc"), Some((None, None)));
         assert_eq!((parsed("acc[1"), parsed("acc=")), (None, None));
+    }
+
+    #[test]
+    fn a_motion_may_have_a_step() {
+        let parsed = |text| MotionRequest::parse(text).map(|motion| (motion.step, motion.path));
+        assert_eq!(parsed("a.svg"), Some((None, "a.svg".into())));
+        assert_eq!(parsed("0x10=a.svg"), Some((Some(16), "a.svg".into())));
+        assert_eq!((parsed("a.png"), parsed("x=a.svg"), parsed("")), (None, None, None));
     }
 }

@@ -18,7 +18,8 @@ use crate::Context;
 use crate::error::Error;
 use crate::model::source::Input;
 use crate::model::source_map::Beside;
-use crate::run::hand::{DumpRequest, Held, MemFile, Memories, of_values, read, written};
+use crate::run::hand::{DumpRequest, Held, MemFile, Memories, MotionRequest, of_values, read, written};
+use crate::run::motion;
 use crate::run::speed::{Speed, timed};
 use crate::run::waves::Waves;
 use expectations::Expected;
@@ -32,6 +33,8 @@ pub struct Hand {
     pub mem: Vec<MemFile>,
     /// Memory ranges to show or write after the run.
     pub dumps: Vec<DumpRequest>,
+    /// Step to draw in motion, if any.
+    pub motion: Option<MotionRequest>,
     /// Limits of instructions and cycles.
     pub limits: Limits,
 }
@@ -76,6 +79,8 @@ pub struct HandFiles {
     pub dumps: Vec<(String, Vec<u8>)>,
     /// Waveforms, if requested.
     pub waves: Option<Waves>,
+    /// SVG of a step in motion, if requested.
+    pub motion: Option<String>,
 }
 
 impl Request {
@@ -127,18 +132,22 @@ impl Request {
 /// - [`Error::Read`] and [`Error::Target`] for the program,
 /// - [`Error::Hand`] for memories,
 /// - [`Error::Array`] and [`Error::Numbers`] for files that fill them,
+/// - [`Error::NoMotion`] if the step to draw has no drawing,
 /// - [`Error::Target`] if the machine stops before the end.
 pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandReport, HandFiles), Error> {
     let start = Instant::now();
     let written = Written::read(request, context)?;
     let (program, text) = (&written.program, written.text());
     let mut experiment = written.filled(request, context)?;
+    let motion = request.hand.motion.as_ref();
+    let motion = motion.map(|motion| motion::drawn(&*experiment.memories.machine, motion)).transpose()?;
     let ran = experiment.run()?;
     let (outputs, dumps, expectations) = experiment.results()?;
     let compiled = program.compiled()?;
     let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
     let mut files = experiment.files(&outputs, &dumps)?;
     files.waves = request.waves(&*compiled)?;
+    files.motion = motion;
     let mut warnings = written.instance.info().warnings.clone();
     warnings.extend(text.warnings.iter().cloned());
     warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
@@ -412,7 +421,7 @@ impl<'a> Running<'a> {
             Some(bytes.map(|bytes| (path, bytes)))
         };
         let dumps = dumps.iter().filter_map(file).collect::<Result<_, _>>()?;
-        Ok(HandFiles { outputs: npz(outputs, raw)?, dumps, waves: None })
+        Ok(HandFiles { outputs: npz(outputs, raw)?, dumps, waves: None, motion: None })
     }
 }
 

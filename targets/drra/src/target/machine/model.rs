@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, AddressRun, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Scalar, StepLayers,
-    TargetError, instruction_lines, read_operands, step_float,
+    Accessed, AddressRun, Floats, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Scalar,
+    StepLayers, TargetError, instruction_lines, read_operands, step_float,
 };
 
 use super::recorded::{Begin, Flow, Recorded, leaves};
@@ -546,7 +546,7 @@ impl npukit_target::Machine for ModelMachine {
         Some(number as f64 * self.unit(memory)?)
     }
 
-    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Vec<f64>> {
+    fn floats(&self, memory: usize, address: u64, count: u64) -> Option<Floats> {
         let float = self.float.as_ref()?;
         let words: Vec<f64> = match *self.program.parts.get(memory)? {
             Part::Value { number } => {
@@ -555,11 +555,7 @@ impl npukit_target::Machine for ModelMachine {
             part => part.floats(&float.machine, address, count)?,
         };
         let unit = self.unit(memory).unwrap_or(1.0); // Default: the fabric's words are in units of the integers.
-        Some(words.into_iter().map(|word| word * unit).collect())
-    }
-
-    fn floats_are(&self) -> Option<&'static str> {
-        self.float.as_ref().map(|_| FLOATS)
+        Some(Floats { values: words.into_iter().map(|word| word * unit).collect(), are: FLOATS })
     }
 
     fn accesses(&self, step: usize) -> Vec<Accessed> {
