@@ -95,6 +95,7 @@ impl Error {
             | Self::Preprocess { .. }
             | Self::NothingToPrepare
             | Self::TraceRange { .. }
+            | Self::TraceExtension { .. }
             | Self::UnknownName { .. }
             | Self::UnknownTerm { .. }
             | Self::UnknownFinding { .. } => true,
