@@ -28,7 +28,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
-        ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
+        ("npu run m.onnx --target float --input x.npy --dump t.npz", "Compute in float, and write every tensor"),
     ]),
     ("eval", &[
         ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),
@@ -97,7 +97,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("lint", &[
         ("npu lint out/m_onnx_pynqz1.tmodel", "Check an artifact"),
         ("npu lint p.s --target tcu:pynqz1", "Check a text"),
-        ("npu lint --explain lost-addition", "Explain a finding"),
     ]),
     ("format", &[
         ("npu format k.pasm --target drra", "Print a formatted program"),
@@ -131,7 +130,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("isa", &[
         ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
-        ("npu isa tcu:pynqz1 MatMul", "Print one of them"),
         ("npu isa opu --format markdown", "Print them as Markdown"),
     ]),
     ("glossary", &[
