@@ -108,7 +108,7 @@ pub enum Failure {
     /// The debugger lacks something that it needs.
     #[error("{reason}")]
     Debugger {
-        /// Description of what is missing or failed.
+        /// Description of the missing or failed part.
         reason: String,
     },
     /// The answer cannot be written to standard output.
