@@ -214,8 +214,8 @@ mod tests {
         assert_eq!(EXAMPLES.len(), verbs.len(), "every example belongs to a verb");
     }
 
-    /// `docs/commands.md` has each verb with its examples between two marks. `NPUKIT_BLESS=1` writes
-    /// them.
+    /// `docs/commands.md` has each verb with its examples between two marks. `NPUKIT_BLESS=1`
+    /// updates it.
     #[test]
     fn the_page_of_commands_has_every_verb() {
         let section = |verb: &Command| {

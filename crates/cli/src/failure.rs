@@ -44,7 +44,7 @@ pub enum Failure {
         other: String,
     },
     /// A file that the command would replace was changed after npukit wrote it.
-    #[error("`{path}` is not as npukit wrote it")]
+    #[error("`{path}` was changed after npukit wrote it")]
     #[diagnostic(help(
         "`-o DIR` writes to another folder, `--force` replaces the file; nothing was written"
     ))]

@@ -120,8 +120,8 @@ fn comments(text: &str) -> Vec<Passage> {
     passages
 }
 
-/// Adds the strings of `tokens` that have several words, without documentation, which tokens contain
-/// as `#[doc = "..."]`.
+/// Adds the strings of `tokens` with several words. Skips documentation, which is
+/// `#[doc = "..."]` in tokens.
 fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
     let is_doc = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "doc");
     for token in tokens {

@@ -1,5 +1,5 @@
-//! Tensors of `npu run --dump`: [`traced`] writes them for a model in float and for an artifact, of
-//! which no layers are compared; [`table`] lists those of a model on a target.
+//! Tensors of `npu run --dump`: [`traced`] writes them for a model in float and for an artifact,
+//! whose layers are not compared; [`table`] lists the tensors of a model on a target.
 
 use std::io::Write;
 
