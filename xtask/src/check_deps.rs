@@ -34,7 +34,7 @@ pub const ABOUT: &str = "Checks the dependency ladder, the manifests, names, `un
 struct Problem {
     /// A file and line, or a crate.
     place: String,
-    /// Description of the violation and of what is allowed.
+    /// Description of the violation and the rule.
     message: String,
 }
 

@@ -260,7 +260,7 @@ pub enum AsmError {
     #[error("{what}: the limit is {limit}")]
     #[diagnostic(code(asm::limit))]
     Limit {
-        /// Description of what exceeds the limit.
+        /// Name of the quantity that exceeds the limit.
         what: &'static str,
         /// Value of the limit.
         limit: usize,

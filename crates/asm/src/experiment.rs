@@ -45,6 +45,18 @@ impl Experiment {
         })
     }
 
+    /// Returns the integers that fill memories without the mark `raw`, each list with the place of
+    /// its declaration and its range. Its author may have meant real values.
+    pub fn unmarked(&self) -> impl Iterator<Item = (Place, &MemoryRange, &[i128])> {
+        self.statements.iter().filter_map(|Statement { place, kind }| match kind {
+            StatementKind::Data { range, values: Values::Raw { numbers, is_marked: false } }
+            | StatementKind::Input {
+                range, values: Some(Values::Raw { numbers, is_marked: false }), ..
+            } => Some((*place, range, &numbers[..])),
+            _ => None,
+        })
+    }
+
     /// Whether the host waits before an instruction.
     pub fn is_wait(&self, instruction: usize) -> bool {
         self.waits.binary_search_by_key(&instruction, |wait| wait.position).is_ok()
@@ -126,7 +138,12 @@ pub struct MemoryRange {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Integers in the memory's own format.
-    Raw(Vec<i128>),
+    Raw {
+        /// The integers.
+        numbers: Vec<i128>,
+        /// Whether one is written as `raw(1)`, so that integers are meant.
+        is_marked: bool,
+    },
     /// Real values, which are rounded to the memory's format.
     Real(Vec<f64>),
     /// Values in a file, by its path relative to the working directory: integers in the memory's

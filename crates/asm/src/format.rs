@@ -224,8 +224,8 @@ fn label(code: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns code with the white space of listings: one space after commas except in lists, none
-/// inside of brackets, and one around the arrows of instructions.
+/// Returns code with the white space of listings: one space after commas except in lists, no
+/// space inside of brackets, and one around the arrows of instructions.
 fn spaced(code: &str, is_instruction: bool) -> String {
     let (mut spaced, mut at, mut listed) = (String::new(), 0, 0_usize);
     while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {

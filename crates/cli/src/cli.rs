@@ -102,12 +102,14 @@ pub enum Command {
     Compile(CompileArgs),
     /// Run a model or an artifact bit-exactly, or a model in float
     Run(Box<RunArgs>),
-    /// Compute a model in float only, as `npu run` without a target
+    /// Compute a model in float only, as `npu run --target float`
+    #[command(hide = true)] // Older name, as all hidden verbs.
     Eval(EvalArgs),
     /// Show how long a model or an artifact takes, and where the time goes (also `npu profile`)
     #[command(alias = "profile")] // a visible one is offered by shells instead of the name
     Time(Box<TimeArgs>),
     /// Write every tensor of a run as an array, as `npu run --dump`
+    #[command(hide = true)]
     Trace(TraceArgs),
     /// Step through a program, forwards and backwards, and inspect its memories
     Debug(Box<DebugArgs>),
@@ -149,7 +151,8 @@ pub enum Command {
     Host(HostArgs),
     /// Explain a term, an error code, a lint finding or an instruction
     Explain(ExplainArgs),
-    /// Explain the terms of the field, of npukit and of its targets (see `npu explain`)
+    /// Explain the terms of the field, of npukit and of its targets, as `npu explain`
+    #[command(hide = true)]
     Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),

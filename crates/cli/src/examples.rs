@@ -29,7 +29,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
         ("npu run p.s --target tcu:cmoda7 --motion matmul.svg", "Draw the numbers inside the array, cycle by cycle"),
-        ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
+        ("npu run m.onnx --target float --input x.npy --dump t.npz", "Compute in float, and write every tensor"),
     ]),
     ("eval", &[
         ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),
@@ -98,7 +98,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("lint", &[
         ("npu lint out/m_onnx_pynqz1.tmodel", "Check an artifact"),
         ("npu lint p.s --target tcu:pynqz1", "Check a text"),
-        ("npu lint --explain lost-addition", "Explain a finding"),
     ]),
     ("format", &[
         ("npu format k.pasm --target drra", "Print a formatted program"),
@@ -132,7 +131,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ]),
     ("isa", &[
         ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
-        ("npu isa tcu:pynqz1 MatMul", "Print one of them"),
         ("npu isa opu --format markdown", "Print them as Markdown"),
     ]),
     ("glossary", &[
@@ -217,8 +215,8 @@ mod tests {
         assert_eq!(EXAMPLES.len(), verbs.len(), "every example belongs to a verb");
     }
 
-    /// `docs/commands.md` has each verb with its examples between two marks. `NPUKIT_BLESS=1` writes
-    /// them.
+    /// `docs/commands.md` has each verb with its examples between two marks. `NPUKIT_BLESS=1`
+    /// updates it.
     #[test]
     fn the_page_of_commands_has_every_verb() {
         let section = |verb: &Command| {

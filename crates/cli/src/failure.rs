@@ -44,7 +44,7 @@ pub enum Failure {
         other: String,
     },
     /// A file that the command would replace was changed after npukit wrote it.
-    #[error("`{path}` is not as npukit wrote it")]
+    #[error("`{path}` was changed after npukit wrote it")]
     #[diagnostic(help(
         "`-o DIR` writes to another folder, `--force` replaces the file; nothing was written"
     ))]
@@ -108,7 +108,7 @@ pub enum Failure {
     /// The debugger lacks something that it needs.
     #[error("{reason}")]
     Debugger {
-        /// Description of what is missing or failed.
+        /// Description of the missing or failed part.
         reason: String,
     },
     /// The answer cannot be written to standard output.

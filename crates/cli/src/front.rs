@@ -35,10 +35,11 @@ pub fn command() -> Command {
     command.disable_help_subcommand(true).help_template(page).subcommand(help)
 }
 
-/// Returns all verbs, for shells.
+/// Returns all verbs except older names, for shells.
 fn verbs() -> Vec<CompletionCandidate> {
     let command = cli::command();
-    command.get_subcommands().map(|verb| CompletionCandidate::new(verb.get_name())).collect()
+    let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    shown.map(|verb| CompletionCandidate::new(verb.get_name())).collect()
 }
 
 /// Returns the arguments that print the requested help; with `--all` an overview of every verb.
@@ -63,7 +64,7 @@ fn page(command: &Command, has_rest: bool) -> String {
     }
     let is_shown = |name: &str| name == "help" || GROUPS.iter().any(|(_, verbs)| verbs.contains(&name));
     if has_rest {
-        let rest = command.get_subcommands().filter(|verb| !is_shown(verb.get_name()));
+        let rest = command.get_subcommands().filter(|verb| !verb.is_hide_set() && !is_shown(verb.get_name()));
         add(&mut page, header, REST, rest);
     }
     let width = FIRST.iter().fold(0, |width, (line, _)| line.len().max(width));

@@ -45,7 +45,7 @@ pub fn program() -> Option<PathBuf> {
 /// Returns the reason why a part is missing, and how to get it.
 pub fn missing() -> String {
     format!(
-        "`{PROGRAM}` is not beside this command: `cargo build --release -p npukit-interactive` or \
+        "`{PROGRAM}` is not next to this command: `cargo build --release -p npukit-interactive` or \
          `cargo install --path crates/interactive` makes it"
     )
 }

@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-/// Formats a duration in the largest unit of which it has at least 1.5.
+/// Formats a duration in the largest unit in which it is at least 1.5.
 fn rounded(duration: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
     let seconds = (duration.as_millis() as u64 + 500) / 1000;

@@ -53,8 +53,8 @@ pub fn serve(
     Ok(())
 }
 
-/// Starts a thread that reads the editor's requests and stops the program for those that cannot
-/// wait.
+/// Starts a thread that reads the editor's requests and stops the program for a request that
+/// cannot wait.
 fn read(mut input: impl BufRead + Send + 'static, interrupt: Interrupt) -> Receiver<io::Result<Request>> {
     let (sender, receiver) = sync_channel(WAITING);
     thread::spawn(move || {

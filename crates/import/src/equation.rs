@@ -2,8 +2,8 @@
 
 use crate::error::Reason;
 
-/// Label of an axis of an operand or result: a letter, or one of the axes that an ellipsis stands
-/// for.
+/// Label of an axis of an operand or result: a letter, or one of the axes that an ellipsis
+/// represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Label {
     /// Axis of the ellipsis, counted from the last one.

@@ -277,6 +277,14 @@ pub enum Error {
         /// Reason why it names no layers.
         reason: String,
     },
+    /// No trace is written to files with this extension.
+    #[error("cannot write a trace with the extension .{extension}: legal are {legal}")]
+    TraceExtension {
+        /// Extension without the dot.
+        extension: String,
+        /// Legal extensions.
+        legal: String,
+    },
     /// The operating system does not provide this number of threads.
     #[error("cannot start {cores} threads: {reason}")]
     Cores {
@@ -724,6 +732,7 @@ codes!(Error {
     UnknownFinding = "unknown-finding": "no lint finding has this code";
     Cores = "no-threads": "the operating system does not provide this number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
+    TraceExtension = "unknown-trace": "no trace is written to a file of this type";
     NotWords = "not-words": "a file to disassemble or lint is not a binary program";
     OtherInstance = "other-instance": "a program belongs to another instance of the target";
     ForeignModel = "foreign-model": "a file is a model in an unsupported format";

@@ -283,7 +283,7 @@ impl Exploration {
         self.evaluate_on(&self.networks, planned, context)
     }
 
-    /// Like `evaluate`, but for the given networks.
+    /// Like `evaluate`, but only for the given networks.
     fn evaluate_on(&self, networks: &[Prepared], planned: &Planned, context: Context<'_>) -> Point {
         let mut point = Point::new(planned);
         match resolve(&planned.target, context.reader) {

@@ -43,7 +43,7 @@ pub const TERMS: &[Term] = &[
     Term::new("fixed point", &["fixed-point number", "Q format"],
         "Integers that represent multiples of a constant power of two, the step. FP16BP8 has 16 bits, 8 of them fraction: -128 to 127.996 in steps of 1/256."),
     Term::new("float", &["float evaluator", "reference"],
-        "The model in 32-bit floating point, computed by npukit's own evaluator (`npu eval`): the reference for the machine's results."),
+        "The model in 32-bit floating point, computed by npukit's own evaluator (`npu run --target float`): the reference for the machine's results."),
     Term::new("fraction length", &["fraction bits"],
         "Number of bits after the binary point of a fixed-point number."),
     Term::new("frames a second", &["fps"],

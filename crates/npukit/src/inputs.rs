@@ -292,7 +292,7 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let text = |files: &[&str], names: &[&str]| read(files, names).unwrap_err().to_string();
         assert!(text(&["x=a.npy"], &["p"]).contains("unknown input `x`; the program has `p`"));
-        assert!(text(&["a.npy"], &["p", "q"]).contains("input `q` of shape [1, 2] is not given"));
+        assert!(text(&["a.npy"], &["p", "q"]).contains("missing input `q` of shape [1, 2]"));
         assert!(text(&["a.npy", "b.npy"], &["p", "q"]).contains("input `q` holds 2 samples, the others 3"));
         assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
         assert!(text(&["p=a.npy", "p=b.npy"], &["p", "q"]).contains("input `p` is given twice"));

@@ -20,7 +20,7 @@ pub fn declared() -> impl Iterator<Item = (&'static str, &'static OptionSpec)> {
     targets().iter().flat_map(|target| target.options.iter().map(|spec| (target.name, spec)))
 }
 
-/// Splits options into those of compilation, returned with `source`, and of timing: `given`,
+/// Splits options into compilation options, returned with `source`, and timing options: `given`,
 /// and declared ones in `source`. For an artifact, undeclared options count as timing options too,
 /// because nothing is compiled.
 ///

@@ -15,15 +15,15 @@ pub struct LayerCauses {
     pub name: String,
     /// Cycles in which the multipliers work.
     pub compute: u64,
-    /// Of the other cycles, those in which weights are loaded into the multipliers.
+    /// Other cycles in which weights are loaded into the multipliers.
     pub weights: u64,
-    /// Of the other cycles, those in which external memory is read or written.
+    /// Remaining cycles in which external memory is read or written.
     pub dram: u64,
-    /// Of the other cycles, those in which ALUs work.
+    /// Remaining cycles in which ALUs work.
     pub alus: u64,
-    /// Of the other cycles, those in which values are moved on the chip.
+    /// Remaining cycles in which values are moved on the chip.
     pub moves: u64,
-    /// All other cycles.
+    /// Cycles without any of this work.
     pub waits: u64,
 }
 

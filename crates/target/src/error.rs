@@ -16,7 +16,7 @@ use crate::lint::Finding;
 #[non_exhaustive]
 pub enum TargetError {
     /// The target does not support the verb.
-    #[error("target `{target}` has no {}", quoted(verb))]
+    #[error("target `{target}` does not support {}", quoted(verb))]
     Unsupported {
         /// Name of the target.
         target: String,
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn verbs_are_quoted_without_what_they_are_asked_of() {
         let told = |verb| TargetError::Unsupported { target: "toy".to_owned(), verb }.to_string();
-        assert_eq!(told("time --trace"), "target `toy` has no `time --trace`");
+        assert_eq!(told("time --trace"), "target `toy` does not support `time --trace`");
         assert_eq!(
             told("verify --bounds of several segments: give the artifact of one of them"),
-            "target `toy` has no `verify --bounds` of several segments: give the artifact of one of them"
+            "target `toy` does not support `verify --bounds` of several segments: give the artifact of one of them"
         );
     }
 }

@@ -73,7 +73,9 @@ pub use files::parts::{Checked, Parts};
 pub use files::read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use files::seal::{Seal, resealed};
 pub use files::source_map::{MapError, read_source_map, write_source_map};
-pub use lint::{Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers, text_target};
+pub use lint::{
+    Finding, LINTS_OF_TEXTS, Lint, Linted, Overwritten, Severity, Writers, raw_numbers, text_target,
+};
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
 pub use phase::{PHASES, Phase, PhaseTime};

@@ -4,6 +4,7 @@
 mod allow;
 mod kind;
 mod linted;
+mod raw;
 mod writers;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use serde::Serialize;
 pub use allow::text_target;
 pub use kind::Lint;
 pub use linted::{LINTS_OF_TEXTS, Linted};
+pub use raw::raw_numbers;
 pub use writers::{Overwritten, Writers};
 
 /// Severity of a finding.

@@ -55,7 +55,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Makes the `after`-th event from now on fail; `None` if the name is unknown.
+    /// Makes the `after`-th next event fail; `None` if the name is unknown.
     pub fn inject(&mut self, name: &[u8], after: u64) -> Option<()> {
         let (_, fault) = NAMES.iter().find(|(known, _)| known.as_bytes() == name)?;
         self.waiting.push((*fault, after));

@@ -1,6 +1,6 @@
 //! Tests of DRRA that need several modules or external files.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, reason = "tests say what they skip")]
+#![allow(clippy::print_stderr, reason = "tests print what they skip")]
 
 #[path = "main/artifact.rs"]
 mod artifact;

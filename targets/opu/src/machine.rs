@@ -111,7 +111,7 @@ impl Machine {
     }
 
     /// Overwrites rows of a buffer along its last axis, starting at row `first`. Each row takes
-    /// `lanes` numbers, of which those after the buffer's channels are ignored. Does nothing if the
+    /// `lanes` numbers. Numbers after the buffer's channels are ignored. Does nothing if the
     /// buffer has no such rows.
     pub(crate) fn set_rows(&mut self, buffer: Buffer, first: usize, lanes: usize, numbers: &[i64]) {
         let held = match buffer {

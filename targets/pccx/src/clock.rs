@@ -179,8 +179,8 @@ impl Clock<'_> {
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
-    /// Returns the cycle at which an instruction that starts at `start` begins to fetch weights, and
-    /// the cycle at which it is complete. Its weights were fetched ahead, as far as the memories of
+    /// Returns the cycle at which an instruction that starts at `start` begins to fetch weights,
+    /// and the cycle at which it is complete. Its weights were fetched ahead, as far as the memories of
     /// the ports can hold them.
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> (u64, u64) {
         let timing = &self.config.timing;

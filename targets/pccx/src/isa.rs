@@ -93,8 +93,8 @@ fn note(row: &mut InstructionSpec, config: &Config) {
     meant.for_each(|note| row.add_doc(note.says));
 }
 
-const DOC: &str = "Addresses count L2 words of 128 bits, eight BF16 values each. Entries are those of the two \
-                   constant banks, 64 each. Operands with a name may stand in any order.";
+const DOC: &str = "Addresses count L2 words of 128 bits, eight BF16 values each. An entry is in one of the two \
+                   constant banks of 64 entries each. Operands with a name may be in any order.";
 
 #[cfg(test)]
 mod tests {

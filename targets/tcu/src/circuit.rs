@@ -435,7 +435,7 @@ mod tests {
         for name in Config::presets() {
             let circuit = of(name, |config| config).unwrap();
             assert_eq!(circuit.top(), format!("top_{name}"));
-            // The board of the speech robot was never published, and Vivado does not know the ULX3S.
+            // The board of the speech robot is not published, and Vivado does not know the ULX3S.
             assert_eq!(circuit.part.is_none(), ["speech_robot", "ulx3s_85f"].contains(&name), "{name}");
         }
     }

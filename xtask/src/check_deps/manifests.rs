@@ -1,5 +1,5 @@
 //! Rules of manifests: versions are only in the root manifest, with a comment per third-party crate
-//! that says what it saves us.
+//! that explains what it saves us.
 
 use super::{Problem, SourceFile};
 

@@ -85,7 +85,7 @@ pub static PATTERNS: [Pattern; 29] = [
     pattern!("come-of", All, r"\b(came?|comes|becomes?|became) of\b", "result of"),
     pattern!("there-are", All, r"\bthere (are|is)[.,;)]", "the available ..."),
     pattern!("else", All, r"\belse\b", "otherwise",
-        "else {": "code", ".else": "a directive", "`else`": "a keyword", "else branch": "a branch of a condition", "anything else": "other things", "Nothing else": "other things", "Everything else": "other things",
+        "else {": "code", "else{": "code", "else if ": "code", ".else": "a directive", "`else`": "a keyword", "else branch": "a branch of a condition", "anything else": "other things", "Nothing else": "other things", "Everything else": "other things",
         "nothing else": "other things", "something else": "other things", "everything else": "other things",
         "or else": "an idiom of English", "nowhere else": "other places", "somewhere else": "other places"),
     pattern!("by-hand", All, r"by hand|a person wrote|handwritten", "assembly program",

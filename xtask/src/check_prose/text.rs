@@ -120,8 +120,8 @@ fn comments(text: &str) -> Vec<Passage> {
     passages
 }
 
-/// Adds the strings of `tokens` that have a space, without documentation, which tokens contain as
-/// `#[doc = "..."]`.
+/// Adds the strings of `tokens` with several words. Skips documentation, which is
+/// `#[doc = "..."]` in tokens.
 fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
     let is_doc = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "doc");
     for token in tokens {
@@ -131,9 +131,10 @@ fn messages(tokens: TokenStream, passages: &mut Vec<Passage>) {
             TokenTree::Group(group) => messages(group.stream(), passages),
             TokenTree::Literal(literal) => {
                 let text = literal.to_string();
-                if text.starts_with('"') && text.contains(' ') {
+                let inner = text.trim_matches('"');
+                if text.starts_with('"') && inner.trim().contains(' ') {
                     let line = literal.span().start().line;
-                    let text = without_code(&without_values(text.trim_matches('"')));
+                    let text = without_code(&without_values(inner));
                     passages.push(Passage { line, kind: Kind::Message, text, is_first: true, columns: 0 });
                 }
             }

@@ -74,7 +74,7 @@ fn package(file: &str) -> String {
     super::package(name.unwrap_or_default()) // Default: a file elsewhere does not belong to a package, and is not found either.
 }
 
-/// Converts a defect to a mutant of its file. The error says why it cannot be placed.
+/// Converts a defect to a mutant of its file. The error explains why it cannot be placed.
 fn placed(defect: Defect, source: &str) -> Result<Mutant, String> {
     let Defect { is, file, function, code, instead } = defect;
     let told = |what: &str| format!("`{is}`: {file}, {function}: {what}");

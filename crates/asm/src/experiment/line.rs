@@ -119,12 +119,17 @@ impl Line<'_> {
         u64::try_from(value).map_err(|_| self.wrong("a non-negative address", Some(part)))
     }
 
-    /// Parses a file name, or numbers: all are real if one has a decimal point or an exponent.
+    /// Parses a file name, or numbers. All are integers if one is written as `raw(1)`; otherwise all
+    /// are real if one has a decimal point or an exponent.
     fn values(&self, parts: &[Part<'_>]) -> Result<Values, AsmError> {
         match parts {
             [] => Err(self.wrong(VALUES, None)),
             [file] if let Some(path) = unquoted(file.text).filter(|path| !path.is_empty()) => {
                 Ok(Values::File(beside(self.names.file, path)))
+            }
+            numbers if numbers.iter().any(|part| marked(*part).is_some()) => {
+                let all = numbers.iter().map(|part| self.integer(marked(*part).unwrap_or(*part), VALUES)); // Default: an integer without a mark.
+                Ok(Values::Raw { numbers: all.collect::<Result<_, _>>()?, is_marked: true })
             }
             numbers if numbers.iter().any(|part| real(part.text).is_some()) => {
                 let value = |part: &Part<'_>| match real(part.text) {
@@ -135,7 +140,7 @@ impl Line<'_> {
             }
             numbers => {
                 let all = numbers.iter().map(|part| self.integer(*part, VALUES));
-                all.collect::<Result<_, _>>().map(Values::Raw)
+                Ok(Values::Raw { numbers: all.collect::<Result<_, _>>()?, is_marked: false })
             }
         }
     }
@@ -172,6 +177,13 @@ fn real(text: &str) -> Option<f64> {
     (is_word || is_decimal).then(|| text.parse().ok()).flatten()
 }
 
+/// Returns the integer in `raw(1)`; `None` for other values.
+fn marked(part: Part<'_>) -> Option<Part<'_>> {
+    let text = part.text.strip_prefix("raw")?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
+    let start = part.span.end - 1 - text.len();
+    Some(Part { text, span: Span::new(start, start + text.len()) })
+}
+
 /// Returns the name before brackets, which may be quoted, and the text in them; `None` if the
 /// brackets do not match.
 pub(super) fn in_brackets(text: &str) -> Option<(&str, Option<&str>)> {
@@ -197,7 +209,7 @@ impl MemoryRange {
 fn example(directive: &str) -> &'static str {
     match directive {
         "data" => {
-            "for example `.data dram0[4], 1, -2, 0x30` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
+            "for example `.data dram0[4], 1, -2, 0x30` or `raw(1)` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
         }
         "input" => {
             "for example `.input x, dram0[0:16]`, followed by values or a file if the input is optional"
@@ -246,6 +258,10 @@ mod tests {
         }
     }
 
+    fn raw(numbers: &[i128], is_marked: bool) -> Values {
+        Values::Raw { numbers: numbers.to_vec(), is_marked }
+    }
+
     #[test]
     fn a_point_makes_all_values_real() {
         let data = |rest| match read("data", rest) {
@@ -254,7 +270,10 @@ mod tests {
             Err(error) => Err(error),
         };
         let at = range("m", 8, None, true);
-        assert_eq!(data("m[2 * rows], 1, -2, rows"), Ok((at.clone(), Values::Raw(vec![1, -2, 4]))));
+        assert_eq!(data("m[2 * rows], 1, -2, rows"), Ok((at.clone(), raw(&[1, -2, 4], false))));
+        assert_eq!(data("m[8], raw(1), -2, raw ( rows )"), Ok((at.clone(), raw(&[1, -2, 4], true))));
+        assert!(data("m[8], raw(1), 2.0").unwrap_err().contains("`2.0`"));
+        assert!(data("m[8], raw(2.5)").unwrap_err().contains("`2.5`"));
         assert_eq!(data("m[8], 1, -2e-1"), Ok((at.clone(), Values::Real(vec![1.0, -0.2]))));
         assert_eq!(data("m[8], \"x.npy\""), Ok((at, Values::File("a/x.npy".to_owned()))));
         assert!(data("m[8]").unwrap_err().contains("needs values"));

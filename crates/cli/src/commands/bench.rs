@@ -24,7 +24,7 @@ pub struct BenchArgs {
     /// Only these networks and instances, as `resnet20v2` or `zcu104`
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Number of time measurements on the host, of which the median is reported
+    /// Number of time measurements on the host; the median is reported
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Random seed of weights and inputs

@@ -131,7 +131,7 @@ fn saturation_risk(found: &SaturationRisk) -> String {
         Risk::None => "no risk",
         Risk::Low => "low risk",
         Risk::High => "high risk",
-        _ => "unknown risk",
+        _ => "unknown",
     };
     format!("{risk}: {}", found.reason)
 }

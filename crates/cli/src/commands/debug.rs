@@ -53,7 +53,7 @@ pub struct DebugArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Arrays, images or audio files, of which the first sample is used; by default zeros
+    /// Arrays, images or audio files; the first sample is used. By default zeros
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     /// Fill a memory of an assembly program

@@ -61,11 +61,11 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     if let Some(path) = &args.output {
         write_all(&[(path.clone(), &npz)])?;
     }
-    Ok(answer(&report))
+    Ok(answer(&report, ""))
 }
 
-/// Returns the answer with a report.
-pub(super) fn answer(report: &Report) -> Answer {
+/// Returns the answer with a report, and `tables` after its own ones.
+pub(super) fn answer(report: &Report, tables: &str) -> Answer {
     let lines = facts([
         ("model", report.name.clone()),
         ("samples", report.samples.to_string()),
@@ -73,6 +73,7 @@ pub(super) fn answer(report: &Report) -> Answer {
     ]);
     let mut text = format!("{lines}\n{}", outputs(&report.outputs, report.samples));
     text += &accuracy::text(report.accuracy.as_ref());
+    text += tables;
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     Answer::new(text, report).with_success(report.failures.is_empty())

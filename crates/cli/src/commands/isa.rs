@@ -20,8 +20,8 @@ pub struct IsaArgs {
     /// `,NAME=VALUE` sets a parameter.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
-    /// Print only this instruction
-    #[arg(add = ArgValueCandidates::new(instructions))]
+    /// Print only this instruction, as `npu explain NAME --target TARGET`
+    #[arg(hide = true, add = ArgValueCandidates::new(instructions))]
     pub instruction: Option<String>,
     /// Format of the page
     #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]

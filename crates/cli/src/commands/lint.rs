@@ -20,8 +20,8 @@ pub struct LintArgs {
     /// Artifact manifest, binary program, or assembly text
     #[arg(value_name = "PROGRAM_OR_ARTIFACT", required_unless_present = "explain")]
     pub path: Option<String>,
-    /// Explain a finding, of every target or of the given one
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
+    /// Explain a finding, of every target or of the given one, as `npu explain CODE`
+    #[arg(long, hide = true, value_name = "CODE", conflicts_with_all = ["path", "strict_draft"], add = ArgValueCandidates::new(lints))]
     pub explain: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
     ///

@@ -39,7 +39,7 @@ pub fn run(args: &ManArgs, command: Command) -> Result<Answer, Failure> {
 fn pages(command: Command, date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
-    let verbs = command.get_subcommands().map(|verb| {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| {
         let name = format!("npu-{}", verb.get_name());
         verb.clone().display_name(name)
     });

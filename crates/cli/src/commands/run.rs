@@ -2,13 +2,14 @@
 
 pub(super) mod by_hand;
 mod in_float;
+mod tensors;
 
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use npukit::MaxError;
 use npukit::report::Waves;
 use npukit::verbs::run::{Report, Request, run as run_verb};
+use npukit::{MaxError, is_artifact};
 
 use crate::answer::Answer;
 use crate::args::{
@@ -34,7 +35,7 @@ use crate::verbosity::TimingsArgs;
 
 /// Arguments of `npu run`.
 #[derive(Debug, Args)]
-#[command(mut_args(of_comparison))]
+#[command(mut_args(of_run))]
 pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -113,7 +114,8 @@ pub struct RunArgs {
     /// Each is called by its name in the model: inputs, results of layers, outputs. With --compare,
     /// `machine/NAME` is the machine's value, `float/NAME` the whole network in float, and
     /// `layer/NAME` the layer in float on the machine's operands. All are real values in the
-    /// model's scale. Without a target, the file has every value between the model's nodes.
+    /// model's scale. Without a target, the file has every value between the model's nodes. An
+    /// artifact has inputs and outputs; --like adds the results of its layers.
     ///
     /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
     /// `acc[0:4]`; `NAME[A:B]=FILE` writes it as `.npy`, `.npz`, `.csv` or `.hex`.
@@ -139,9 +141,11 @@ pub struct RunArgs {
     pub timings: TimingsArgs,
 }
 
-/// Hides options that only apply to the table of `--compare` in the short help.
-fn of_comparison(arg: Arg) -> Arg {
+/// Hides options that only apply to the table of `--compare` in the short help, and describes
+/// `--target float`.
+fn of_run(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
+        "target" => arg.help("Accelerator, as NAME, NAME:PRESET or NAME:FILE; or `float`"),
         "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
         _ => arg,
     }
@@ -185,11 +189,21 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         request.hand = by_hand::hand(args)?;
     }
     check_apart(args.output.iter().chain(&dump).chain(&args.waves).map(PathBuf::as_path))?;
-    let (report, files) = run_verb(&request, context())?;
+    // An artifact has no graph to compare layers with, so its tensors are computed apart.
+    let is_apart = request.dump && !request.compare && is_artifact(&request.source.path);
+    request.dump &= !is_apart;
+    let (mut report, mut files) = run_verb(&request, context())?;
+    let mut tables = if request.compare { String::new() } else { tensors::table(&report.dump) };
+    if is_apart {
+        let mut npz = Vec::new();
+        let traced = tensors::traced(&request, request.source.clone(), false, &mut npz)?;
+        (report.dump, tables) = tensors::listed(traced);
+        files.dump = Some(npz);
+    }
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     write_all(&outputs.chain(dump).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>())?;
-    Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
+    Ok(Answer::new(text(&report, &tables, &view), &report).with_success(report.failures.is_empty()))
 }
 
 /// Returns the waveforms, and the view settings next to them.
@@ -221,7 +235,8 @@ fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-fn text(report: &Report, view: &View) -> String {
+/// Formats a report, with the tables of dumped tensors before its notes.
+fn text(report: &Report, tables: &str, view: &View) -> String {
     let mut lines = vec![
         ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
@@ -254,6 +269,7 @@ fn text(report: &Report, view: &View) -> String {
     text += &quantisation(report.quantisation.as_ref());
     text += &layer_comparison(report.layer_compare.as_ref(), view);
     text += &host_steps(&report.host_steps);
+    text += tables;
     text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));

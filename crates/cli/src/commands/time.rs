@@ -48,8 +48,8 @@ pub struct TimeArgs {
     /// Write a trace of all units, for Perfetto
     ///
     /// <https://ui.perfetto.dev> opens it. The extension selects the format: .pftrace and
-    /// .perfetto-trace for compact protobuf, .fst for waveforms, the extension of the target's own
-    /// tools for their format, and others for Chrome's JSON.
+    /// .perfetto-trace for compact protobuf, .fst for waveforms, .json for Chrome's JSON, and the
+    /// extension of the target's own tools for their format. The default is JSON.
     #[arg(long, value_name = "OUT.pftrace", help_heading = OUTPUT)]
     pub trace: Option<PathBuf>,
     /// Layers to trace: a name, a pattern or A..B

@@ -104,13 +104,18 @@ fn text(report: &Report) -> String {
         ("samples", report.samples.to_string()),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
+    format!("{lines}\n{}", tensors(report))
+}
+
+/// Returns the table of the written tensors.
+pub(super) fn tensors(report: &Report) -> String {
     let row = |tensor: &TracedTensor| {
         // Default: a tensor that is not the result of a layer.
         let layer = tensor.layer.clone().unwrap_or_default();
         vec![tensor.name.clone(), kind(tensor.kind).to_owned(), format!("{:?}", tensor.shape), layer]
     };
     let columns = [Column::left("tensor"), Column::left("is"), Column::left("shape"), Column::left("layer")];
-    format!("{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
+    table(&columns, report.tensors.iter().map(row))
 }
 
 /// Returns the role of a tensor in the network, in one word.

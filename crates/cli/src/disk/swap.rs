@@ -1,7 +1,7 @@
 //! [`swap`]: puts a set of files in their places atomically.
 //!
 //! The existing files are kept under other names, an [`Undo`] is written, the files are renamed,
-//! and the undo is removed: from then on, the new set is valid. After an error, the process undoes
+//! and the undo is removed: after that, the new set is valid. After an error, the process undoes
 //! the set; if it is killed, the next `npu` does so.
 
 use std::collections::BTreeMap;

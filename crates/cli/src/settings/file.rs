@@ -132,7 +132,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Returns the options of a table, each of which must be in `known`.
+    /// Returns the options of a table. Each must be in `known`.
     fn entries(self, value: &Spanned<DeValue<'_>>, known: &[String]) -> Result<Vec<Entry>, Failure> {
         let table = value.get_ref().as_table();
         let table = table.ok_or_else(|| self.fault(value.span(), "must be a table".to_owned()))?;

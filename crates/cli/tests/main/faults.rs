@@ -203,7 +203,7 @@ fn kill_after(npu: &Npu, row: &Row, wait: Duration) {
     child.wait().unwrap();
 }
 
-/// Runs two processes, each of which pauses somewhere while the other continues.
+/// Runs two processes. Each pauses somewhere while the other continues.
 #[test]
 fn two_processes_leave_the_set_of_one() {
     let npu = folder();

@@ -1,4 +1,4 @@
-//! `docs/seeds.md`: every statement of the seed documents, and the command that shows it.
+//! `tests/seeds/README.md`: every statement of the seed documents, and the command that shows it.
 #![cfg(unix)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,7 @@ fn row(line: &str) -> Row {
 
 /// Returns the sections of the document, in order.
 fn seeds() -> Vec<Seed> {
-    let document = fs::read_to_string(Path::new(ROOT).join("docs/seeds.md")).unwrap();
+    let document = fs::read_to_string(Path::new(ROOT).join("tests/seeds/README.md")).unwrap();
     let mut seeds: Vec<Seed> = Vec::new();
     for line in document.lines() {
         if let Some(title) = line.strip_prefix("## ").filter(|title| title.contains("(seed ")) {
@@ -200,7 +200,7 @@ fn is_in(line: &str, wanted: &str) -> bool {
     })
 }
 
-/// Returns the outcomes of commands, of which a few run in parallel.
+/// Runs commands, a few in parallel; returns their outcomes.
 fn outcomes(runs: impl IntoIterator<Item = Run>) -> BTreeMap<Run, Outcome> {
     let runs: BTreeSet<Run> = runs.into_iter().collect();
     let (waiting, done) = (Mutex::new(runs.into_iter()), Mutex::new(BTreeMap::new()));

@@ -54,7 +54,7 @@ fn inputs_come_in_and_outputs_go_out() {
     assert!(output.stdout.starts_with(b"PK\x03\x04"), "the arrays alone");
     assert!(
         text(&output.stderr).contains("samples  360"),
-        "the report beside them: {}",
+        "the report next to them: {}",
         text(&output.stderr)
     );
     let file = npu.run(&["eval", DIGITS, "--input", IMAGES, "-o", "y.npz"]);

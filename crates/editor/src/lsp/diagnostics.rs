@@ -86,6 +86,8 @@ fn of_finding(document: &Document, finding: &Finding, span: Option<Span>) -> Dia
     let severity = if finding.is_error() { DiagnosticSeverity::ERROR } else { DiagnosticSeverity::WARNING };
     // Default: a finding of the whole program.
     let found = plain(document, span.unwrap_or_default(), severity, finding.code, &finding.message);
+    // A comment allows the findings of an instruction.
+    let span = span.filter(|_| finding.instruction.is_some());
     Diagnostic { data: span.map(|_| json!({ "allow": finding.code })), ..found }
 }
 

@@ -24,8 +24,8 @@ fn edits_that_follow_each_other_are_told_of_once() {
     assert_eq!(told[0]["range"]["start"]["line"], 0, "{told:?}");
 }
 
-/// Diagnostics of including texts are sent again after each change, and those of other texts are
-/// not.
+/// Diagnostics of including texts are sent again after each change; diagnostics of other texts
+/// are not.
 #[test]
 fn texts_that_include_another_follow_it() {
     const TEXTS: usize = 200;

@@ -63,8 +63,8 @@ fn an_allowed_finding_is_explained() {
     assert!(told.contains(lint.explanation), "{told}");
 }
 
-/// In each example, the words in hints equal those of the assembler, and the cycles those of the
-/// clock.
+/// In each example, the words in hints equal the assembler's words, and the cycles equal the
+/// clock's cycles.
 #[test]
 fn hints_are_the_words_of_the_program() {
     for (name, text) in
@@ -97,7 +97,7 @@ fn hints_are_the_words_of_the_program() {
     }
 }
 
-/// Words of drra in hints equal those of its listing.
+/// Hints of drra show the words of its listing.
 #[test]
 fn hints_of_a_fabric_are_the_words_of_its_listing() {
     for (name, text) in

@@ -158,7 +158,7 @@ fn hidden_values_do_not_count() {
             graph.outputs.push(negative);
         }
         let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
-        // From -17 to 1, of which the rectifier keeps 1.
+        // From -17 to 1; the rectifier keeps 1.
         assert_eq!(fractions(&graph, &found, &[negative, relu]), if given_out { [2; 2] } else { [6; 2] });
     }
 }

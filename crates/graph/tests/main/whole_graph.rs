@@ -34,7 +34,7 @@ graph image
 
 #[test]
 fn counts_products_that_fall_on_the_image() {
-    // Along each axis 4 windows of 3 taps, of which 2 extend over the border by one: 10 taps.
+    // Along each axis 4 windows of 3 taps; 2 extend over the border by one: 10 taps.
     assert_eq!(image().macs(), 10 * 10 * 2 * 5);
 }
 

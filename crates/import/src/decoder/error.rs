@@ -81,7 +81,7 @@ pub enum DecoderFileError {
         found: String,
     },
     /// Tensors that the model does not use.
-    #[error("`{path}` has tensors that the description makes nothing of: {names}")]
+    #[error("`{path}` has tensors that the description does not use: {names}")]
     Unused {
         /// Path of the file.
         path: String,

@@ -169,7 +169,7 @@ fn wrong_weights_are_refused_by_name() {
     let mut more = tensors();
     more.insert("head".to_owned(), more["embedding"].clone());
     let found = refused("", "", &more).to_string();
-    assert_eq!(found, "`small.safetensors` has tensors that the description makes nothing of: head");
+    assert_eq!(found, "`small.safetensors` has tensors that the description does not use: head");
 
     let mut wrong = tensors();
     wrong.insert("final_norm".to_owned(), (Dtype::F32, vec![2, 2], vec![0; 16]));

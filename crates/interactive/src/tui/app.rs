@@ -292,7 +292,7 @@ impl App {
         self.follow();
     }
 
-    /// Scrolls to the addresses that the last step wrote; at the start, to those of the first step.
+    /// Scrolls to the addresses that the last step wrote; at the start, the first step will write.
     fn follow(&mut self) {
         let step = self.debugger.position().saturating_sub(1);
         let accesses = self.debugger.machine().accesses(step);

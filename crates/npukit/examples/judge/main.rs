@@ -76,7 +76,7 @@ fn named(names: &[String]) -> Result<Vec<Subject>, Error> {
 }
 
 /// Writes the program of a subject to `folder`, which only appears when it is complete. A refused
-/// subject leaves a file that says so.
+/// subject leaves a file that reports it.
 fn compile(subject: &Subject, folder: &Path) -> Result<(), Error> {
     let compiled = catch_unwind(AssertUnwindSafe(|| {
         let files = subject.files();

@@ -67,7 +67,7 @@ pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Erro
     compared(subject.name, &graph, [&found, &expected])
 }
 
-/// Reads the files in a folder in addition to those of the model; also returns the name of the
+/// Reads the files in a folder in addition to the model's files; also returns the name of the
 /// manifest.
 fn read(model: &Files, folder: &Path) -> Result<(Files, String), Error> {
     let failed = |source| Error::File { path: folder.to_owned(), source };
@@ -91,7 +91,7 @@ const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 0.25), (3, 1.0)];
 const FURTHER: f64 = 4.0;
 const SHARE: f64 = 1e-6;
 
-/// Compares the results of two programs, the second of which is correct.
+/// Compares the results of a program with the results of a correct one.
 fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Found, Error> {
     let failed = |error: NpuError| Error::True { subject: subject.to_owned(), told: error.to_string() };
     let (mut is_same, mut errors, mut largest) = (true, [0.0; 2], 0.0);

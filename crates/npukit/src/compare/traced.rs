@@ -1,5 +1,5 @@
 //! [`Side`]: a source of a network's values by tensor name. A source is a model in float, a program
-//! on the machine, or stored arrays. `npu trace` writes one, `npu diff` compares two.
+//! on the machine, or stored arrays. `npu run --dump` writes one, `npu diff` compares two.
 //!
 //! A side lists its tensors ([`Line`], in the order of layers) and returns their values sample by
 //! sample, so that the values of all samples never have to be in memory at once.

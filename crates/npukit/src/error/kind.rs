@@ -96,6 +96,7 @@ impl Error {
             | Self::Preprocess { .. }
             | Self::NothingToPrepare
             | Self::TraceRange { .. }
+            | Self::TraceExtension { .. }
             | Self::UnknownName { .. }
             | Self::UnknownTerm { .. }
             | Self::UnknownFinding { .. } => true,

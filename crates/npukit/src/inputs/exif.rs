@@ -36,7 +36,7 @@ fn orientation(exif: &[u8]) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// Returns a directory of two entries, the second of which is the orientation, in either byte
+    /// Returns a directory of two entries. The second is the orientation, in either byte
     /// order.
     fn exif(value: u16, is_little: bool) -> Vec<u8> {
         let short = |value: u16| if is_little { value.to_le_bytes() } else { value.to_be_bytes() };

@@ -32,8 +32,8 @@ pub(super) fn decode(file: &[u8]) -> Result<Pixels, DecodeErrors> {
     Ok(Pixels { channels: color.num_components(), is_deep: false, is_turned, bytes })
 }
 
-/// Returns a decoder that has read the header, and its output colors: gray stays gray, everything
-/// else becomes RGB.
+/// Returns a decoder that has read the header, and its output colors: gray for gray images, RGB for
+/// all others.
 fn decoder(file: &[u8]) -> Result<(Decoder<'_>, ColorSpace), DecodeErrors> {
     let mut decoder = JpegDecoder::new(Cursor::new(file));
     decoder.decode_headers()?;

@@ -19,7 +19,7 @@ pub struct Preprocess {
     pub resize: Option<(usize, usize)>,
     /// Whether images are cropped to the size of the input, around their center.
     pub crop: bool,
-    /// Maximum number of samples, of which the first are taken; `None` for all.
+    /// Maximum number of samples; the first ones are used. `None` for all.
     pub samples: Option<usize>,
     /// Declared ranges for random inputs.
     pub ranges: Vec<GivenRange>,

@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a problem belongs to a node, an input or an output, or was there from the start. A
-    /// graph that is refused as a whole says nothing about its nodes.
+    /// refusal of a whole graph does not concern single nodes.
     fn is_known(&self, problem: &Problem) -> bool {
         self.names.contains(&*problem.node) || self.problems.iter().any(|known| key(known) == key(problem))
     }

@@ -204,7 +204,7 @@ impl Watch {
 }
 
 impl Used {
-    /// Whether it has nonzero elements, all of which become 0.
+    /// Whether it has nonzero elements and all of them become 0.
     pub fn vanishes(&self) -> bool {
         self.bits_used == 0 && self.underflows > 0
     }

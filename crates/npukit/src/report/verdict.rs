@@ -22,8 +22,8 @@ pub struct Verdict {
     pub is_idle: bool,
     /// Multiply-accumulates of the model; `None` if the model could not be read completely.
     pub macs: Option<u64>,
-    /// Multiply-accumulates that the accelerator computes; for a model that does not fit, those of
-    /// supported nodes. `None` if problems are not about single nodes.
+    /// Multiply-accumulates that the accelerator computes; for a model that does not fit, the
+    /// ones of supported nodes. `None` if problems are not about single nodes.
     pub macs_on_chip: Option<u64>,
     /// Share of the multiply-accumulates on the accelerator, 0 to 1; `None` for a model without
     /// any.

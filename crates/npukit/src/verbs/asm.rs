@@ -22,7 +22,8 @@ pub struct AsmReport {
     /// Extension of files of words, with the dot.
     #[serde(skip)]
     pub extension: &'static str,
-    /// Hazards: what the hardware would execute differently, with locations.
+    /// Hazards: what the hardware would execute differently, with locations; and integers that
+    /// represent small real numbers.
     pub warnings: Vec<String>,
     /// Warnings for the author of the instance.
     pub target_warnings: Vec<String>,
@@ -53,7 +54,11 @@ pub struct FormatReport {
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
-    let Assembled { bytes, instructions, warnings, .. } = instance.assemble(path, &text, context.reader)?;
+    let Assembled { bytes, instructions, mut warnings, linted } =
+        instance.assemble(path, &text, context.reader)?;
+    let known = linted.findings.len();
+    let linted = instance.with_raw_numbers(path, &text, context.reader, linted);
+    warnings.extend(linted.warnings_from(known));
     let (target, target_warnings) = (instance.info().name.clone(), instance.info().warnings.clone());
     // Default: the target accepts words under any name.
     let extension = instance.info().words_extension.unwrap_or(".bin");

@@ -24,7 +24,7 @@ pub struct Request {
     /// Model that an artifact was compiled from. Its values in float are shown next to the
     /// machine's numbers.
     pub model: Option<String>,
-    /// Inputs of the program, of which the first sample is used; zeros if empty.
+    /// Inputs of the program; the first sample is used. Zeros if empty.
     pub inputs: Vec<InputFile>,
     /// Preprocessing of the inputs.
     pub preprocess: Preprocess,

@@ -14,7 +14,7 @@ use crate::numbers::finite::NonFinite;
 use crate::numbers::weights;
 use crate::run::batch::{float, float_calls};
 use crate::run::eval_limits;
-use crate::run::samples::{OutputReport, Outputs, reports};
+use crate::run::samples::{DumpedTensor, OutputReport, Outputs, reports};
 use crate::run::stateful::{Stateful, States};
 
 /// Parameters of an evaluation.
@@ -52,6 +52,9 @@ pub struct Report {
     pub accuracy: Option<accuracy::Report>,
     /// Counts of NaN and infinity.
     pub non_finite: NonFinite,
+    /// Tensors in the dump, if requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dump: Vec<DumpedTensor>,
     /// Assumptions that were made.
     pub notes: Vec<String>,
     /// Warnings for the user.
@@ -118,6 +121,7 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
         outputs: reports(&stacks),
         accuracy,
         non_finite,
+        dump: Vec::new(),
         notes: model.remarks.with_notes(found).notes,
         warnings,
         failures,

@@ -222,7 +222,7 @@ fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run
 /// Number of samples, and the values that saturated on them; `None` without samples.
 type Measured = (usize, Option<Saturations>);
 
-/// Returns what saturated on the samples of the run, or otherwise on those of the calibration.
+/// Returns what saturated on the samples of the run, or on the calibration samples without a run.
 fn measured(
     origin: &Origin,
     program: &Program,

@@ -32,8 +32,8 @@ pub struct Request {
     pub from_samples: Option<String>,
     /// How hazards are handled: as the hardware does, or sequentially.
     pub meaning: Meaning,
-    /// File name extension of the trace, without the dot: of Perfetto's protobuf, or of a format of
-    /// the target's own tools. `None` or any other extension for JSON.
+    /// File name extension of the trace, without the dot: one of [`TraceFormat::EXTENSIONS`], or of
+    /// a format of the target's own tools. `None` for JSON.
     pub trace_extension: Option<String>,
     /// Layers in the trace: a name, a pattern with `*`, or the first and the last one as `A..B`.
     /// `None` for the whole program.
@@ -109,6 +109,7 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// Fails as [`compile`](super::compile::compile) does for a model. Returns:
 ///
 /// - [`Error::UnknownName`] and [`Error::TraceRange`] for unknown layers,
+/// - [`Error::TraceExtension`] for an unknown extension of the trace,
 /// - [`Error::Target`] for an artifact that cannot be loaded, and for options or sinks that the
 ///   target does not support,
 /// - [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that only apply to models,
@@ -152,6 +153,7 @@ fn report(
 ) -> Result<Report, Error> {
     let compiled = program.compiled();
     let options = TimeOptions { options, meaning: request.meaning, ..TimeOptions::default() };
+    check_extension(request, compiled)?;
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => timed(compiled, &options)?,
@@ -179,6 +181,23 @@ fn report(
     Ok(Report { warnings, trace, ..Report::new(compiled, batch, time) })
 }
 
+/// Returns the extensions of traces in the formats of the target's own tools.
+fn own_extensions(compiled: &dyn Compiled) -> impl Iterator<Item = &'static str> {
+    let forms = compiled.info().time_forms.iter().copied();
+    forms.filter_map(|form| if let TimeForm::Trace(own) = form { Some(own) } else { None })
+}
+
+/// Refuses a trace with an unknown extension.
+fn check_extension(request: &Request, compiled: &dyn Compiled) -> Result<(), Error> {
+    let Some(extension) = request.trace_extension.as_deref() else { return Ok(()) };
+    let all = || TraceFormat::EXTENSIONS.into_iter().chain(own_extensions(compiled));
+    if all().any(|legal| legal == extension) {
+        return Ok(());
+    }
+    let legal: Vec<String> = all().map(|legal| format!(".{legal}")).collect();
+    Err(Error::TraceExtension { extension: extension.to_owned(), legal: legal.join(", ") })
+}
+
 /// Writes the trace; returns `None` as its description for a format of the target's own tools.
 fn trace(
     request: &Request,
@@ -190,9 +209,7 @@ fn trace(
     let _phase = Phase::begin("write trace");
     let extension = request.trace_extension.as_deref();
     let range = request.trace_range.as_deref();
-    let forms = compiled.info().time_forms.iter().copied();
-    let mut own = forms.filter_map(|form| if let TimeForm::Trace(own) = form { Some(own) } else { None });
-    if let Some(extension) = own.find(|own| Some(*own) == extension) {
+    if let Some(extension) = own_extensions(compiled).find(|own| Some(*own) == extension) {
         if let Some(range) = range {
             let reason = format!("a trace with the extension .{extension} cannot be limited to layers");
             return Err(Error::TraceRange { range: range.to_owned(), reason });
@@ -201,7 +218,8 @@ fn trace(
         return Ok(None);
     }
     let chosen = range.map(|range| layers::chosen(range, &compiled.report().layers)).transpose()?;
-    let format = extension.map_or(TraceFormat::Chrome, TraceFormat::of_extension);
+    // Default: JSON without an extension.
+    let format = extension.and_then(TraceFormat::of_extension).unwrap_or(TraceFormat::Chrome);
     Ok(Some(write_trace(compiled, options, time, format, chosen, out)?))
 }
 

@@ -16,6 +16,7 @@ use crate::compare::traced::{Given, Line, Side, TensorKind, open};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::model::source::Source;
+use crate::run::samples::DumpedTensor;
 
 /// Parameters of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +72,13 @@ pub struct TracedTensor {
     pub layer: Option<String>,
     /// Role in the network.
     pub kind: TensorKind,
+}
+
+/// The tensor in a report of `npu run`, without its layer and role.
+impl From<TracedTensor> for DumpedTensor {
+    fn from(TracedTensor { name, member, shape, .. }: TracedTensor) -> Self {
+        Self { name, member, shape }
+    }
 }
 
 /// Maximum size in bytes of values held at once, apart from a single sample on each core.

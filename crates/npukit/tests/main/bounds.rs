@@ -97,7 +97,7 @@ fn the_hull_of_samples_is_one_range() {
     assert!(together.outputs[0].certified > apart.outputs[0].certified);
 }
 
-/// Inputs that are too large for the format saturate, and the report says where.
+/// Inputs that are too large for the format saturate, and the report lists where.
 #[test]
 fn saturation_is_told_where_it_may_be() {
     let files = digits();

@@ -1,4 +1,4 @@
-//! If `check` says that a model fits, every other verb works on it: random networks with unusual
+//! If `check` reports that a model fits, every other verb works on it: random networks with unusual
 //! features.
 
 #[path = "edges/graphs.rs"]
@@ -26,7 +26,7 @@ use npukit_numeric::npy::read_npz;
 
 use crate::memory::Memory;
 
-/// Instances of each target, one of which is tested per network.
+/// Instances of each target. Each network is tested on one of them.
 const INSTANCES: [&[&str]; 4] = [
     &["tcu:pynqz1", "tcu:ultra96v2", "tcu:ultra96v2+lut"],
     &["opu"],
@@ -276,7 +276,7 @@ fn tried(seeds: &[u64]) -> Tried {
 /// after the other.
 const FOUND: [u64; 8] = [28, 39, 272, 460, 534, 676, 1552, 1725];
 
-/// Default seeds, or those of `NPUKIT_EDGES`: a count, or `FIRST..END`.
+/// Default seeds, or the seeds in `NPUKIT_EDGES`: a count, or `FIRST..END`.
 fn seeds() -> Vec<u64> {
     let Ok(told) = std::env::var("NPUKIT_EDGES") else { return (0..16).chain(FOUND).collect() };
     let (first, end) = told.split_once("..").unwrap_or(("0", &told));

@@ -191,7 +191,7 @@ fn calibration_takes_the_loudness_away() {
         "{rescaling:#?}"
     );
     assert!(after.comparison.rms_error < rescaling.before.comparison.rms_error / 4.0, "{rescaling:#?}");
-    assert!(after.comparison.rms_error < 2.0 * quiet.rms_error, "{after:?} beside {quiet:?}");
+    assert!(after.comparison.rms_error < 2.0 * quiet.rms_error, "{after:?} and {quiet:?}");
     assert!(rescaling.layers.iter().any(|layer| layer.exponent > 0), "{rescaling:#?}");
     assert_eq!(report.saturations, 0);
     let compared = report.layer_compare.unwrap();

@@ -131,7 +131,7 @@ fn small_weights() -> Vec<u8> {
     for pair in 0..PAIRS {
         let [w, d, r, v, p, s] = ["w", "d", "r", "v", "p", "s"].map(|letter| format!("{letter}{pair}"));
         let small = noise(pair as u64).take(CHANNELS * 9).enumerate();
-        // The weights of one channel are up to 6 steps, those of another up to 1.5.
+        // The weights of one channel are up to 6 steps, of another up to 1.5.
         let small = small.map(|(i, x)| x * 6.0 / 256.0 / (1 << (i / 9 % 3)) as f32).collect();
         tensors.push(tensor(&w, &[CHANNELS, 1, 3, 3], small));
         let group = vec![int("group", CHANNELS as i64), ints("pads", &[1; 4]), ints("kernel_shape", &[3, 3])];

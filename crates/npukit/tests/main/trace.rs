@@ -301,7 +301,12 @@ fn check_files(program: &dyn Compiled, time: &TimeReport, trace: &Trace) {
     let (json, packets) = (write(TraceFormat::Chrome), write(TraceFormat::Perfetto));
     // Data that is written once has more weight in a small trace.
     let smaller = if json.len() > 200_000 { 12 } else { 4 };
-    assert!(smaller * packets.len() < json.len(), "{} bytes beside {} of JSON", packets.len(), json.len());
+    assert!(
+        smaller * packets.len() < json.len(),
+        "{} bytes instead of {} of JSON",
+        packets.len(),
+        json.len()
+    );
     for found in [read(&json), decode(&packets)] {
         assert_eq!(found.about.program, trace.about.program);
         assert_eq!(by_name(&found), by_name(trace));

@@ -99,7 +99,7 @@ fn rows_of_an_artifact_take_fewer_channels_than_lanes() {
         run(&request(Source::artifact("digits_onnx_pynqz1.tmodel"), "hwc.npy"), files.context()).unwrap();
     let note = "has shape [3, 8, 8, 1]: its 1 channels were padded with zeros to the 8 lanes of a row";
     assert!(report.notes.iter().any(|said| said.contains(note)), "{:?}", report.notes);
-    // Rows of eight lanes, ten of which are classes.
+    // Rows of eight lanes; ten lanes are classes.
     let rows = read_npz("rows", &written.outputs).unwrap().remove(0).1;
     let classes = read_npz("classes", &ours.unwrap().1.outputs).unwrap().remove(0).1;
     assert_eq!(rows.shape(), [6, 8]);

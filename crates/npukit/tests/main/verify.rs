@@ -248,7 +248,7 @@ fn published_programs_are_proved() {
     let resnet = ("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104");
     let (is_proved, order) = published(resnet, "resnet20v2_cifar.onnx", None);
     assert!(is_proved && order.contains("Tensil's compiler"), "{order}");
-    // The softmax is left to the caller of the program, which the files do not say.
+    // The caller of the program computes the softmax; the files do not specify this.
     assert!(!published(resnet, "resnet20v2_cifar_softmax.onnx", None).0);
     let speech = ("speech_commands", "speech_commands_onnx_speech_robot");
     assert!(published(speech, "speech_commands.onnx", Some(true)).0);

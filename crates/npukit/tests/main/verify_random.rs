@@ -18,7 +18,7 @@ const TARGETS: [&str; 5] = ["tcu:ultra96v2", "tcu:ultra96v2+lut", "opu", "drra:3
 /// Default number of networks, each compiled for all targets.
 const NETWORKS: u64 = 6;
 
-/// Unary operators, some of which run on the host or have no rule in field arithmetic.
+/// Unary operators. Some run on the host or have no rule in field arithmetic.
 const UNARY: [&str; 14] = [
     "Relu",
     "Sigmoid",
@@ -36,7 +36,7 @@ const UNARY: [&str; 14] = [
     "Softsign",
 ];
 
-/// Types of inputs, the first of which need no conversion.
+/// Types of inputs; the first ones need no conversion.
 const TYPES: [i32; 7] = [
     data_type::FLOAT,
     data_type::FLOAT,

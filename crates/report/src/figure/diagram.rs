@@ -10,7 +10,7 @@ const BLOCK: (f64, f64) = (176.0, 56.0);
 /// Free space between adjacent columns and between adjacent rows, where paths and their labels are.
 const SPACE: (f64, f64) = (104.0, 52.0);
 
-/// Block diagram with a title for readers who do not see it. `None` without blocks.
+/// Block diagram with a title for screen readers. `None` without blocks.
 pub fn diagram(diagram: &Diagram, title: &str) -> Option<String> {
     let blocks = diagram.blocks();
     let rows = blocks.iter().map(|block| block.row + 1).max()?;

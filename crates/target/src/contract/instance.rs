@@ -17,13 +17,14 @@ use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
 use crate::config::compile_options::CompileOptions;
+use crate::config::run_options::Meaning;
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::files::read::{Reader, bytes_of};
-use crate::lint::{Finding, Linted};
+use crate::lint::{Finding, Linted, raw_numbers};
 use crate::rtl::{Circuit, Defects};
 use generator::{Generator, GeneratorOptions};
-use hand::HandProgram;
+use hand::{HandOptions, HandProgram};
 use host::HostSide;
 use info::InstanceInfo;
 use survey::Survey;
@@ -268,7 +269,21 @@ impl dyn Instance + '_ {
         if self.info().lints.is_empty() {
             return Err(self.info().unsupported("lint"));
         }
-        Ok(self.assemble(name, text, files)?.linted)
+        let linted = self.assemble(name, text, files)?.linted;
+        Ok(self.with_raw_numbers(name, text, files, linted))
+    }
+
+    /// Adds the findings about integers in a text that represent small real numbers.
+    pub fn with_raw_numbers(&self, name: &str, text: &str, files: &dyn Reader, linted: Linted) -> Linted {
+        if linted.text.experiment.unmarked().next().is_none() {
+            return linted;
+        }
+        let options = HandOptions { meaning: Meaning::Sequential, ..HandOptions::default() };
+        let machine = self.hand_program(name, text.as_bytes(), files).and_then(|one| one.machine(&options));
+        // The memories of a program that cannot run are unknown; a run reports the reason.
+        let Ok(machine) = machine else { return linted };
+        let found = raw_numbers(&linted.text.experiment, &*machine);
+        linted.with_raw_numbers(found)
     }
 
     /// Returns the error for a file that is not assembly text.

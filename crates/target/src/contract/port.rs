@@ -91,7 +91,7 @@ pub enum PortError {
         name: String,
     },
     /// An input is not given.
-    #[error("input `{name}` of shape {shape:?} is not given")]
+    #[error("missing input `{name}` of shape {shape:?}")]
     Missing {
         /// Name of the port.
         name: String,

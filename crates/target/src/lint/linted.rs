@@ -11,11 +11,15 @@ use crate::contract::instance::hand::ProgramText;
 
 mod table {
     crate::lints! {
+        RAW_NUMBERS = "raw-numbers", asm [Warning]: "integers fill a memory of fractions";
+            "Integers in `.data` and `.input` are the memory's own numbers: with 8 fraction bits, `.data dram0[0], 1` stores \
+             1/256. Here all integers of the line represent numbers below 1, so real numbers were probably meant. A decimal \
+             point makes all numbers of a line real: `1.0, 2`. If integers are meant, write `raw(1)`.";
         UNKNOWN_LINT = "unknown-lint", asm [Warning]: "a comment allows a finding that does not exist";
             "A comment such as `; npu: allow lost-addition` hides that finding for the instruction in its line, or in the \
              next line if the comment is alone on its line. Here the code after `allow` is not a lint of the target, or \
-             the command is not `allow`, so the comment has no effect. `npu lint --explain CODE` suggests similar codes; \
-             correct or remove the comment.";
+             the command is not `allow`, so the comment has no effect. `npu explain CODE` suggests a similar code; correct or \
+             remove the comment.";
         UNUSED_ALLOW = "unused-allow", asm [Warning]: "a comment allows a finding that does not occur";
             "A comment such as `; npu: allow lost-addition` belongs to an instruction without that finding. Either the \
              program was changed, or the comment is in the wrong line; it would hide a later mistake. Remove it. A \
@@ -23,9 +27,9 @@ mod table {
     }
 }
 
-use table::{UNKNOWN_LINT, UNUSED_ALLOW};
+use table::{RAW_NUMBERS, UNKNOWN_LINT, UNUSED_ALLOW};
 
-/// Lints about comments that allow findings, for texts of all targets.
+/// Lints of texts of all targets: memory contents, and comments that allow findings.
 pub static LINTS_OF_TEXTS: &[&Lint] = table::LINTS;
 
 /// Maximum number of warnings about one program that are reported; further ones are only counted.
@@ -156,6 +160,25 @@ impl Linted {
             told.push(format!("and {more} more: `npu lint` lists them"));
         }
         told
+    }
+
+    /// Adds a finding for each declaration that [`raw_numbers`](super::raw_numbers) returned.
+    #[must_use]
+    pub fn with_raw_numbers(mut self, found: Vec<(Place, String)>) -> Self {
+        let lines = Lines::of(&self.text.sources);
+        for (place, message) in found {
+            let line = Some(lines.line(place.source(), place.span.start) + 1);
+            let finding = Finding::new(RAW_NUMBERS, Severity::Warning, None, message);
+            self.findings.push(Finding { line, ..finding });
+            self.places.push(Some(place));
+        }
+        self
+    }
+
+    /// Returns the findings starting at index `first` as warnings, each with its place.
+    pub fn warnings_from(&self, first: usize) -> impl Iterator<Item = String> {
+        let found = self.findings.iter().zip(&self.places).skip(first);
+        found.map(|(finding, place)| self.sentence(finding, *place))
     }
 
     fn sentence(&self, Finding { code, instruction, message, .. }: &Finding, place: Option<Place>) -> String {

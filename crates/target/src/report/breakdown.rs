@@ -97,8 +97,8 @@ impl Whole {
         }
     }
 
-    /// Returns the multiply-accumulates of the model that the multipliers do in `busy` cycles: fewer
-    /// than `macs` where the program computes the same with fewer of them.
+    /// Returns the multiply-accumulates of the model that the multipliers do in `busy` cycles. They
+    /// are fewer than `macs` if the program computes the same with less work.
     fn done(&self, macs: u64, busy: Option<u64>) -> u64 {
         busy.map_or(macs, |busy| macs.min(busy.saturating_mul(self.multipliers)))
     }

@@ -1,4 +1,4 @@
-//! [`Term`]: an entry of `npu glossary`.
+//! [`Term`]: an entry of `npu explain`.
 
 use serde::Serialize;
 

@@ -286,7 +286,7 @@ pub struct TimeReport {
 }
 
 impl LayerTime {
-    /// Returns the cycles from the first to the last one, or without them those that add up to the
+    /// Returns the cycles from the first to the last one; without them, the layer's share of the
     /// total.
     pub fn span_cycles(&self) -> u64 {
         let span = self.first_cycle.zip(self.last_cycle);

@@ -12,6 +12,9 @@ use crate::error::TargetError;
 use crate::report::breakdown::OUTSIDE;
 use crate::report::time::{TimeOptions, TimeReport};
 
+/// Extension of Chrome's format.
+const JSON_EXTENSION: &str = "json";
+
 /// File format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
@@ -24,12 +27,16 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// Returns the format for a file name extension without the dot; JSON by default.
-    pub fn of_extension(extension: &str) -> Self {
+    /// Extensions of files in all formats, without the dot.
+    pub const EXTENSIONS: [&str; 4] =
+        [PERFETTO_EXTENSIONS[0], PERFETTO_EXTENSIONS[1], FST_EXTENSION, JSON_EXTENSION];
+
+    /// Returns the format for one of [`Self::EXTENSIONS`]; `None` for other extensions.
+    pub fn of_extension(extension: &str) -> Option<Self> {
         match extension {
-            FST_EXTENSION => Self::Fst,
-            _ if PERFETTO_EXTENSIONS.contains(&extension) => Self::Perfetto,
-            _ => Self::Chrome,
+            FST_EXTENSION => Some(Self::Fst),
+            JSON_EXTENSION => Some(Self::Chrome),
+            _ => PERFETTO_EXTENSIONS.contains(&extension).then_some(Self::Perfetto),
         }
     }
 }

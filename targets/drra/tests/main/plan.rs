@@ -389,7 +389,7 @@ fn no_stage_of_a_transform_saturates() {
     }
 }
 
-/// Rows of large numbers of which only one matters, and long rows of which one does.
+/// Rows of large numbers with only one that matters, and long rows with one.
 #[test]
 fn softmax_takes_numbers_of_any_size() {
     let softmax = |shape: &[usize]| graph(Softmax { axis: 1, axis_end: 2 }.into(), &[shape], 1);

@@ -48,7 +48,7 @@ fn tensors_go_in_and_come_out() {
     let few = Tensor::from_f32(vec![1, 16], vec![0.0; 16]).unwrap();
     let error = program.run(&[("x".to_owned(), few)]).unwrap_err().to_string();
     assert!(error.contains("has shape [1, 16]: a sample is [2, 16]"), "{error}");
-    assert!(program.run(&[]).unwrap_err().to_string().contains("input `x` of shape [2, 16] is not given"));
+    assert!(program.run(&[]).unwrap_err().to_string().contains("missing input `x` of shape [2, 16]"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub struct Fixed {
 pub struct UnknownType(pub String);
 
 impl Fixed {
-    /// Returns the type of `width` bits, of which `fraction` are fraction bits; `None` unless
+    /// Returns the type of `width` bits, where `fraction` are fraction bits; `None` unless
     /// 2 <= `width` <= 32 and -64 <= `fraction` <= 64.
     pub const fn new(width: u32, fraction: i32) -> Option<Self> {
         if width < 2 || width > 32 || fraction < -64 || fraction > 64 {

@@ -56,7 +56,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Clears the borders of the planes that this layer is the first to use: those it writes, and
-    /// the inputs it reads, of which drivers only write the pixels.
+    /// the inputs it reads; drivers only write the pixels.
     fn pad(&mut self, layer: &Layer) {
         for id in layer.planes() {
             let plane = self.planes.get(id);

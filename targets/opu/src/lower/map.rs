@@ -12,7 +12,7 @@ pub struct PlaneId(pub usize);
 /// Up to 64 channels of a feature map, with a slot of 64 elements per pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Name of the graph's value of which the plane holds a part, with the plane's number.
+    /// Name of the graph's value in the plane, with the plane's number.
     pub name: String,
     /// Rows and columns without the border.
     pub size: [usize; 2],

@@ -1,4 +1,4 @@
-//! Memory of the machine: [`Memory`], 2^32 bytes of which only the written parts are allocated.
+//! Memory of the machine: [`Memory`], 2^32 bytes; only the written parts are allocated.
 
 use npukit_target::Unset;
 use npukit_target::sim::{Paged, garbage};

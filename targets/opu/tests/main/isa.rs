@@ -102,7 +102,7 @@ fn reserved_bits_are_those_that_no_field_has() {
     }
 }
 
-/// Words, half of which have a valid opcode.
+/// Words; half of them have a valid opcode.
 fn word() -> impl Strategy<Value = u32> {
     let opcode = prop_oneof![0..=8u32, 16..=26u32];
     prop_oneof![any::<u32>(), (any::<u32>(), opcode).prop_map(|(word, opcode)| word & !0x3F | opcode)]

@@ -21,7 +21,7 @@ npukit_target::lints! {
          the bits (a warning). Assemble the instruction again from text.";
     RESERVED_CVO_FUNC = "reserved-cvo-func", [Error]: "CVO has an undefined function";
         "The function field has a number without a function. A strict instance refuses the word, others ignore \
-         the instruction. `npu isa pccx cvo` lists the functions.";
+         the instruction. `npu explain cvo --target pccx` lists the functions.";
     RESERVED_DEST_CACHE = "reserved-dest-cache", [Error]: "MEMSET has a bank that does not exist";
         "There are two constant banks: shapes of feature maps, and shapes of weights. A strict instance refuses a word with another \
          bank. Others drop it, so the entry that it should set keeps its old value.";
@@ -37,8 +37,8 @@ npukit_target::lints! {
          flight over the same words of L2, for instance. The machine keeps the order of the program, but nothing in hardware \
          does. Remove `async`, put a synchronous instruction of that engine or `.wait` between, or use other words.";
     UNREAD_RESULT = "unread-result", [Warning]: "words of L2 are written and never read";
-        "All words of L2 that this instruction writes are overwritten before anything reads one of them; of a compiled program, \
-         and of a text with an `.output` or `.expect`, also those that nothing reads up to its end. So the instruction is useless, or its address or that of \
+        "All words of L2 that this instruction writes are overwritten before anything reads one of them. In a compiled program, \
+         and in a text with an `.output` or `.expect`, words that nothing reads up to its end count, too. So the instruction is useless, or its address or that of \
          the reader is wrong.";
     UNWRITTEN_L2 = "unwritten-l2", [Error]: "words of L2 are read before they are written";
         "The content of L2 after a reset is unknown. No earlier instruction, no host operation, and no `.data` or `.input` of the \

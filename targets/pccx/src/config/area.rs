@@ -19,7 +19,7 @@ const PRODUCTS: u64 = 2;
 /// Basis of the figures.
 const BASIS: &str = "estimate by formula: a slice for each cell of the matrix core and for each adder of the first level of the vector \
                      core, L2 in UltraRAM, FIFOs and feature maps in block RAM. The published route, whose two cores were \
-                     optimized away, has 56 UltraRAMs and 81 block RAMs where this says 56 and 62.5";
+                     optimized away, has 56 UltraRAMs and 81 block RAMs where this gives 56 and 62.5";
 
 /// Estimates multipliers and memories from the published description of the machine (specification,
 /// 3.1 and 6.3).

@@ -27,7 +27,7 @@ impl Plan {
         self.placed.push(Placed { layer, region, holds: None });
     }
 
-    /// Records that `region` contains `name` from now on.
+    /// Records that `region` now contains `name`.
     pub fn hold(&mut self, layer: usize, region: Region, name: &str) {
         let of_layer = self.placed.iter_mut().rev().take_while(|placed| placed.layer == layer);
         let mut unnamed = of_layer.filter(|placed| placed.region == region && placed.holds.is_none());

@@ -46,7 +46,7 @@ pub enum HostReason {
     OperandsAtHost,
     #[error("the host needs its result")]
     ResultsAtHost,
-    #[error("it moves less than whole words of L2")]
+    #[error("it moves parts of L2 words")]
     PartsOfWords,
     #[error("it moves more than {MAX_PIECES} pieces")]
     Pieces,

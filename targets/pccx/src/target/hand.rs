@@ -99,7 +99,7 @@ pub(super) fn filled(experiment: &Experiment) -> Filled {
 /// Returns the words that values fill; all up to the end if their number is not known yet.
 fn words(range: &MemoryRange, values: Option<&Values>) -> Option<Words> {
     let known = match values {
-        Some(Values::Raw(all)) => Some(all.len()),
+        Some(Values::Raw { numbers, .. }) => Some(numbers.len()),
         Some(Values::Real(all)) => Some(all.len()),
         Some(Values::File(_)) | None => None,
     };

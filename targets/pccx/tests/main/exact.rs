@@ -56,8 +56,8 @@ impl Layer {
         data
     }
 
-    /// Returns `W x`. Matrices of floats are stored by columns, except those that multiply from the
-    /// left.
+    /// Returns `W x`. Matrices of floats are stored by columns, except matrices that multiply from
+    /// the left.
     fn times(&self, name: &str, x: &[f64]) -> Vec<f64> {
         match &self.weights[name] {
             Weights::Rows { packed, scale } => {

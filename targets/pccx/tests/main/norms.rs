@@ -174,7 +174,7 @@ fn gains_stay_where_something_else_reads_them() {
         let found = reasons(&executable);
         assert_eq!((found.len(), found[0]), (hosts, ("RMSNormalization", STAYS)), "{what}");
     }
-    // The values are equal, independent of who computes them.
+    // The values are equal, whether host or machine computes them.
     let mut net = Net::new();
     let (x, y, w) = norm(&mut net);
     let outputs = [net.op(BY_ROWS, &[y, w]), net.binary(BinaryKind::Add, x, y)];

@@ -25,7 +25,7 @@ const GAINS: &str = "needs element-wise multiply (isa=ext): gains fold into weig
                      are products with constants";
 const NO_FORM: &str = "not supported by the machine";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
-const NO_WORDS: &str = "it moves less than whole words of L2";
+const NO_WORDS: &str = "it moves parts of L2 words";
 
 /// Checks the reasons of each graph on the instances without and with extensions.
 fn check(cases: &[(&str, Build, [&[&str]; 2])]) {

@@ -109,8 +109,8 @@ fn the_second_pass_is_counted() {
     assert!(eight.0 > four.0 + four.0 / 4 && eight.0 <= 2 * four.0, "{} and {}", four.0, eight.0);
 }
 
-/// Returns samples and four layers; 4 bits represent all weights exactly except those of the
-/// second.
+/// Returns samples and four layers; 4 bits represent all weights exactly except the weights
+/// of the second layer.
 fn one_layer_suffers() -> (Graph, Vec<Vec<Tensor>>) {
     let mut net = Net::new();
     let mut y = net.input(&[1, 64]);

@@ -6,7 +6,7 @@ npukit_target::lints! {
     CUT_VALUE = "cut-value", asm [Warning]: "a value has more bits than its configuration register";
         "The instruction word has 28 bits for a value, but the registers of the circuit have fewer: an \
          offset has 16, a cache code 4. Hardware silently takes the low bits, so `configure \
-         dram0_offset, 0x10000` sets 0. Give a value that fits. On an instance whose name ends in \
+         dram0_offset, 0x10000` sets 0. Give a value that fits. On an instance with the suffix \
          `+seed` offsets have 32 bits, as in the instruction set specification.";
     DEAD_CONFIGURATION = "dead-configuration", [Warning]: "a register is configured again before anything used it";
         "An offset of a DRAM bank applies to the following DataMoves of that bank. Here the next \
@@ -25,7 +25,7 @@ npukit_target::lints! {
          never sent, or a vector is never taken. The machine then stops until it is reset. The right \
          source matters for operations with one operand, too, and a SIMD NoOp must not have a flag. \
          Set the read flag, or name registers; for an operation with one operand name the same \
-         register twice. On an instance whose name ends in `+seed`, only a used source that is the \
+         register twice. On an instance with the suffix `+seed`, only a used source that is the \
          input without the read flag is an error.";
     LOST_ADDITION = "lost-addition", asm [Error]: "hardware loses a write to the accumulators";
         "An addition reads the old sum through the second port of the accumulators as soon as its \
@@ -53,8 +53,8 @@ npukit_target::lints! {
     SIMD_WAIT = "simd-wait", [Warning]: "accumulators are read too soon after a SIMD, by the instruction set specification";
         "The instruction set specification requires two instructions between a SIMD that writes the \
          accumulators and a DataMove that reads them. Measurements show that the released circuits \
-         need none, since their accumulators run commands in order. Therefore only instances whose \
-         name ends in `+seed` have this check. Put NoOps in between.";
+         need none, since their accumulators run commands in order. Therefore only instances with the \
+         suffix `+seed` have this check. Put NoOps in between.";
     STRIDE = "stride", [Warning]: "a stride has a code that the instance does not have";
         "The instance specifies how many stride codes an operand has (`stride0_depth`, \
          `stride1_depth`); each code is the exponent of a distance of vectors. Circuits are built only \

@@ -139,15 +139,15 @@ impl FaultKind {
                 )
             }
             Self::SizeZero => "leave the instruction out".to_owned(),
-            Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance whose name ends in `+seed` \
+            Self::ReadUnused { .. } => "drop the read flag, or make a source the input (0); on an instance with the suffix `+seed` \
                                         the value need not be used, as in the instruction set specification"
                 .to_owned(),
             Self::InputMissing { .. } => {
                 "set the read flag, or name registers; a unary operation on a register needs right = left, except on an \
-                 instance whose name ends in `+seed`"
+                 instance with the suffix `+seed`"
                     .to_owned()
             }
-            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance whose name ends in `+seed` it moves \
+            Self::NoOpMoves => "use Move to copy, or drop the flags; on an instance with the suffix `+seed` it moves \
                                 vectors as in the instruction set specification"
                 .to_owned(),
             Self::NoRegister { depth, .. } => format!("name a register from 1 to {depth}"),

@@ -24,7 +24,7 @@ pub enum RunError {
     /// Constants, an input or an output are outside of their memory.
     #[error("{what}")]
     Access {
-        /// Description of what was read or written.
+        /// Description of the data that was read or written.
         what: String,
         /// The range, and the memory that it exceeds.
         source: AccessError,

@@ -1,4 +1,4 @@
-//! Terms of this accelerator's documents and reports, for `npu glossary`.
+//! Terms of this accelerator's documents and reports, for `npu explain`.
 
 use npukit_target::Term;
 

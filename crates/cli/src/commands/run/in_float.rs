@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use npukit::verbs::eval::{self, eval};
 use npukit::verbs::run::Request;
-use npukit::verbs::trace::{self, trace};
 use npukit::{Source, has_model_extension};
 
 use super::RunArgs;
+use super::tensors::{listed, traced};
 use crate::answer::Answer;
 use crate::commands::eval::answer;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::requests::context;
 
-/// Whether the arguments name a model without a target, and nothing that needs one.
+/// Value of `--target` for a model in float.
+pub const FLOAT: &str = "float";
+
+/// Whether the arguments name a model without a target, or [`FLOAT`], and nothing that needs one.
 pub fn is_meant(args: &RunArgs) -> bool {
     let is_model = has_model_extension(&args.source.path);
     let needs_target = !args.lowering.0.is_empty()
@@ -28,29 +31,30 @@ pub fn is_meant(args: &RunArgs) -> bool {
         || args.check
         || args.strict
         || args.raw;
-    args.source.target.is_none() && is_model && !needs_target
+    args.source.target.as_deref().is_none_or(|target| target == FLOAT) && is_model && !needs_target
 }
 
 pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<Answer, Failure> {
-    let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
     check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
     let unlimited = args.source.model.no_limit;
-    let mut files = Vec::new();
+    let (mut files, mut dumped) = (Vec::new(), (Vec::new(), String::new()));
     if let Some(path) = &dump {
-        let source = Source { path: args.source.path.clone(), model: model.clone(), ..Source::default() };
-        let (inputs, preprocess) = (inputs.clone(), preprocess.clone());
-        let traced = trace::Request { source, model: None, inputs, preprocess, unlimited };
+        let Source { path: model, model: reading, .. } = &request.source;
+        let source = Source { path: model.clone(), model: reading.clone(), ..Source::default() };
         let mut staged = Staged::new(path)?;
-        trace(&traced, staged.writer(), context())?;
+        dumped = listed(traced(&request, source, unlimited, staged.writer())?);
         files.push(staged);
     }
+    let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
     let request = eval::Request { path, model, inputs, preprocess, stateful, unlimited, accuracy };
-    let (report, npz) = eval(&request, context())?;
+    let (mut report, npz) = eval(&request, context())?;
+    let tables;
+    (report.dump, tables) = dumped;
     if let Some(path) = &args.output {
         let mut staged = Staged::new(path)?;
         staged.write(&npz)?;
         files.push(staged);
     }
     commit(files)?;
-    Ok(answer(&report))
+    Ok(answer(&report, &tables))
 }

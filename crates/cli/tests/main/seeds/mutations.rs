@@ -1,7 +1,7 @@
-//! Changes that make the statements of `docs/seeds.md` false: their rows must then fail.
+//! Changes that make the statements of `tests/seeds/README.md` false: their rows must then fail.
 //!
 //! Words of a listing, expectations of a program, arrays to compare with and rejections of a value
-//! yield mutations automatically; `docs/seeds/mutations.toml` has the mutations of every
+//! yield mutations automatically; `tests/seeds/mutations.toml` has the mutations of every
 //! other row, and more.
 
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Mutation {
 }
 
 fn given() -> BTreeMap<String, Given> {
-    let text = fs::read_to_string(Path::new(ROOT).join("docs/seeds/mutations.toml")).unwrap();
+    let text = fs::read_to_string(Path::new(ROOT).join("tests/seeds/mutations.toml")).unwrap();
     toml::from_str(&text).unwrap()
 }
 
@@ -156,7 +156,7 @@ fn replaced_number(text: &str, from: &str, to: &str) -> String {
     changed + rest
 }
 
-/// Returns the mutations of a row in `docs/seeds/mutations.toml`.
+/// Returns the mutations of a row in `tests/seeds/mutations.toml`.
 fn from_given(id: &str, command: &str, given: &Given) -> Vec<Mutation> {
     match given {
         Given::Bit { file, word, bit } => {
@@ -200,9 +200,9 @@ fn every_statement_of_the_seeds_can_fail() {
         seeds.iter().flat_map(|seed| &seed.rows).filter(|row| row.command.is_some()).collect();
     let of_rows: Vec<(&Row, Vec<Mutation>)> =
         rows.into_iter().map(|row| (row, mutations(row, given.remove(&row.id).as_ref()))).collect();
-    let unknown = given.keys().map(|id| format!("{id}: docs/seeds/mutations.toml has no row of a command"));
+    let unknown = given.keys().map(|id| format!("{id}: tests/seeds/mutations.toml has no row of a command"));
     let bare = of_rows.iter().filter(|(_, mutations)| mutations.is_empty());
-    let bare = bare.map(|(row, _)| format!("{}: nothing makes it false: docs/seeds/mutations.toml", row.id));
+    let bare = bare.map(|(row, _)| format!("{}: nothing makes it false: tests/seeds/mutations.toml", row.id));
     let all = || of_rows.iter().flat_map(|(row, all)| all.iter().map(move |mutation| (*row, mutation)));
     let outcomes = outcomes(all().map(|(_, mutation)| mutation.run.clone()));
     let survivors = all().filter_map(|(row, mutation)| mutation.survives(row, &outcomes[&mutation.run]));

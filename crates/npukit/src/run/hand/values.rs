@@ -58,7 +58,7 @@ impl Kind {
 /// array of an `.npz` file.
 pub(crate) fn of_values(values: &Values, memory: &str, reader: &dyn Reader) -> Result<Numbers, Error> {
     match values {
-        Values::Raw(all) => Ok(Numbers::list(Kind::Raw(all.clone()))),
+        Values::Raw { numbers, .. } => Ok(Numbers::list(Kind::Raw(numbers.clone()))),
         Values::Real(all) => Ok(Numbers::list(Kind::Real(all.clone()))),
         Values::File(path) => read(path, memory, reader),
     }

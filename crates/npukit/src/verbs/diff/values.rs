@@ -7,7 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `sides` | both sides, one of which may take names and shapes from the other |
+//! | `sides` | both sides; one may take names and shapes from the other |
 //! | `opened` | tensors that both sides have |
 //! | `report` | report of the comparison |
 //! | `sums` | statistics of a tensor |

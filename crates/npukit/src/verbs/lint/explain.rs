@@ -1,4 +1,4 @@
-//! Explains the kinds of findings, for `npu lint --explain CODE`: [`explain()`].
+//! Explains the kinds of findings, for `npu explain CODE`: [`explain()`].
 
 use npukit_base::closest;
 use npukit_target::{LINTS_OF_TEXTS, Lint};
@@ -121,7 +121,7 @@ mod tests {
             format!("\n## {name}\n\n| code | at worst | means |\n|---|---|---|\n{rows}")
         };
         let of_targets = targets().iter().map(|target| (target.name, target.lints));
-        let page = of_targets.chain([("Comments of all texts", LINTS_OF_TEXTS)]).map(section);
+        let page = of_targets.chain([("Texts of all targets", LINTS_OF_TEXTS)]).map(section);
         let page = format!("{HEAD}{}", page.collect::<String>());
         if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {
             std::fs::write(path, &page).unwrap();

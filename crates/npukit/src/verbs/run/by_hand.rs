@@ -9,7 +9,7 @@ use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, Stateme
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_target::{
     Compiled, HandOptions, HandProgram, Instance, Limits, Machine, ProgramText, TargetError, TimeOptions,
-    Unset,
+    Unset, raw_numbers,
 };
 use serde::Serialize;
 
@@ -294,24 +294,11 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Returns a warning for each line of the text whose integers stand for real numbers below 1:
+    /// Returns a warning for each line of the text whose integers represent real numbers below 1:
     /// most likely, real numbers were meant.
     fn raw_numbers(&self) -> Vec<String> {
-        let one = |Statement { place, kind }: &Statement| {
-            let (range, raw) = match kind {
-                StatementKind::Data { range, values: Values::Raw(raw) }
-                | StatementKind::Input { range, values: Some(Values::Raw(raw)), .. } => (range, raw),
-                _ => return None,
-            };
-            let memory = self.memories.find(range, None).ok()?.memory;
-            let real = |raw: i128| self.memories.machine.real(memory, i64::try_from(raw).ok()?);
-            let first = raw.iter().copied().find(|&number| number != 0)?;
-            let is_small = raw.iter().all(|&number| real(number).is_some_and(|real| real.abs() < 1.0));
-            let value = real(first).filter(|_| is_small)?;
-            let message = format!("raw {first} is {value:.4}; write {first}.0 for the real number");
-            Some(self.text.sources.excerpt(*place, &message))
-        };
-        self.experiment().statements.iter().filter_map(one).collect()
+        let found = raw_numbers(self.experiment(), &*self.memories.machine);
+        found.iter().map(|(place, message)| self.text.sources.excerpt(*place, message)).collect()
     }
 
     /// Refuses files for inputs that the text does not name.

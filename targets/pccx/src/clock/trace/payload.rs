@@ -81,7 +81,7 @@ pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     Ok(Trace { total_cycles, events })
 }
 
-/// Returns `need` bytes from `offset` on.
+/// Returns `need` bytes starting at `offset`.
 pub(super) fn part<'a>(
     bytes: &'a [u8],
     offset: usize,

@@ -21,7 +21,7 @@ use crate::program::runtime::{Kept, Moment, Session};
 
 /// Description of the float reference with the model's weights.
 const EXACT: &str = "the same instructions and host steps in float, with the model's own weights, activations that keep \
-                     all of their bits and no rounding to BF16; functions are those of the machine";
+                     all of their bits and no rounding to BF16; functions are the machine's";
 /// Description of the float reference if no compilation of the model has the program's
 /// instructions.
 const ROUNDED: &str = "the same instructions and host steps in float, with the 4-bit weights of the program: no \

@@ -110,7 +110,7 @@ impl Cut {
         let largest = self.register.largest(self.reading);
         let wider = self.register.largest(Reading::Seed) > largest;
         let seed =
-            if wider { ", or use an instance whose name ends in `+seed`, where it has 32 bits" } else { "" };
+            if wider { ", or use an instance with the suffix `+seed`, where it has 32 bits" } else { "" };
         format!("give a value up to {largest:#x}{seed}")
     }
 }

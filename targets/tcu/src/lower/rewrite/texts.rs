@@ -135,7 +135,7 @@ fn channel_means() {
     };
     let texts = [
         taken_apart("32 channels", true, |sketch| mean(sketch, &[2, 32], 1, true)),
-        taken_apart("24 channels, of which no axis stays", true, |sketch| mean(sketch, &[2, 24], 1, false)),
+        taken_apart("24 channels, no axis stays", true, |sketch| mean(sketch, &[2, 24], 1, false)),
         taken_apart("16 channels", false, |sketch| mean(sketch, &[2, 16], 1, true)),
         taken_apart("32 rows", false, |sketch| mean(sketch, &[2, 32, 3], 1, true)),
     ];
@@ -160,7 +160,7 @@ fn thresholds() {
             vec![sketch.conv(x, 1, 1), x]
         }),
     ];
-    let headline = "Normalisation and rectification in one SIMD pass instead of three.";
+    let headline = "Normalization and rectification in one SIMD pass instead of three.";
     expect_rewritten("passes/tcu/thresholds.txt", headline, &texts);
 }
 
@@ -172,7 +172,7 @@ fn normalised_sums() {
         sketch.node(Binary { kind: BinaryKind::Add }, &[x, other])
     };
     let texts = [
-        example("only the normalisation reads the sum", WORKS, |sketch| {
+        example("only the normalization reads the sum", WORKS, |sketch| {
             let sum = sum(sketch);
             vec![sketch.normalised(sum)]
         }),
@@ -181,7 +181,7 @@ fn normalised_sums() {
             vec![sketch.normalised(sum), sum]
         }),
     ];
-    let headline = "Normalisation of a sum as part of the product that makes it.";
+    let headline = "Normalization of a sum as part of the product that makes it.";
     expect_rewritten("passes/tcu/normalised_sums.txt", headline, &texts);
 }
 
@@ -213,7 +213,7 @@ fn unread_pixels() {
             vec![sketch.conv(rectified, 1, 2), sum]
         }),
     ];
-    expect_rewritten("passes/tcu/unread_pixels.txt", "Pixels that nobody reads are not computed.", &texts);
+    expect_rewritten("passes/tcu/unread_pixels.txt", "Pixels that no layer reads are not computed.", &texts);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn pixel_groups() {
     ];
     expect_rewritten(
         "passes/tcu/pixel_groups.txt",
-        "Neighbouring pixels of few channels share a vector.",
+        "Neighboring pixels of few channels share a vector.",
         &texts,
     );
 }

@@ -15,8 +15,9 @@ const FILE: &str = "architecture_params.h";
 /// Returns the file for programs of `config` in `system`: the nine macros, followed by the driver's
 /// values for the cache registers, if the system specifies them. Their names are npukit's own.
 pub fn header(config: &Config, system: &System) -> ArtifactFile {
-    let mut text =
-        String::from("// The architecture of the programs beside this file, for Tensil's embedded driver.\n");
+    let mut text = String::from(
+        "// The architecture of the programs next to this file, for Tensil's embedded driver.\n",
+    );
     text += "#pragma once\n\n";
     let data_type = format!("TENSIL_DATA_TYPE_{}", config.data_type.name());
     let depths = [
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn the_nine_macros_of_the_driver() {
         let expected = "\
-// The architecture of the programs beside this file, for Tensil's embedded driver.
+// The architecture of the programs next to this file, for Tensil's embedded driver.
 #pragma once
 
 #define TENSIL_ARCHITECTURE_DATA_TYPE TENSIL_DATA_TYPE_FP16BP8

@@ -41,7 +41,7 @@ impl TcuProgram {
         written.map_err(TargetError::failed)?;
         if count == 0 {
             let reason = "sampling is off and the program does not enable it: the released hardware streams no samples; \
-                          an instance whose name ends in `+seed` streams invalid ones, as in the instruction set specification";
+                          an instance with the suffix `+seed` streams invalid ones, as in the instruction set specification";
             return Err(TargetError::option("sample-interval", "0", reason));
         }
         if let Some(hang) = &mut timeline.hang {

@@ -238,7 +238,7 @@ fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
     units.chain(ends).map(|(on, cycles)| Wait { on: on.to_owned(), cycles }).collect()
 }
 
-/// Returns the cycles by performance samples, each of which represents `interval` cycles.
+/// Returns the cycles by performance samples; each represents `interval` cycles.
 fn sampled(found: &Samples, interval: u16) -> Measured {
     let interval = u64::from(interval);
     let total = found.inside() * interval;

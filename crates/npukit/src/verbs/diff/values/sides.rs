@@ -1,4 +1,4 @@
-//! Opens both sides, one of which may take names and shapes from the other: [`open`].
+//! Opens both sides; one may take names and shapes from the other: [`open`].
 
 use super::{Request, SideReport};
 use crate::Context;

@@ -1,6 +1,6 @@
 //! [`reference`]: the whole model as the program's parts compute it, as one graph.
 //!
-//! The model is cut at the names of the values that the parts read and produce, independent of what
+//! The model is cut at the names of the values that the parts read and produce, regardless of what
 //! the program computes. Each piece is the reference of its segment, or the model's own nodes for
 //! the host. Joined by these names, the pieces form the model again, and each name means the same
 //! value as in the model. A program that reads or produces a wrong value therefore differs from the

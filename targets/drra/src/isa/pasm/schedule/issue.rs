@@ -1,7 +1,7 @@
 //! [`place`]: assigns a cycle to every instruction of a cell whose operations have starts.
 //!
-//! The most urgent instruction is issued first. If that fails, no order succeeds, and the overfull
-//! cycles determine the operations of which one must start later.
+//! The most urgent instruction is issued first. If that fails, no order succeeds: of the
+//! operations in the overfull cycles, one must start later.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -34,7 +34,7 @@ pub(super) struct Placed {
 /// More instructions are due than fit.
 #[derive(Clone, Debug)]
 pub(super) struct Overflow {
-    /// Operations of which at least one must start later.
+    /// Operations; at least one must start later.
     pub operations: Vec<usize>,
     /// Whether this is proven.
     pub is_exact: bool,
