@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub use breakdown::breakdown;
 pub use diagram::diagram;
 pub use roofline::roofline;
-pub use scatter::{Class, Mark, Scatter};
+pub use scatter::{Class, Groups, MOST_GROUPS, Mark, Scatter};
 pub use timeline::timeline;
 
 use crate::page::escaped;
