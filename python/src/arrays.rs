@@ -1,6 +1,6 @@
 //! Conversion between NumPy arrays and tensors.
 
-use npukit::{ElementType, InputFile, Tensor, TensorData};
+use npukit::{AccuracyOptions, ElementType, InputFile, Tensor, TensorData};
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
     PyUntypedArray, PyUntypedArrayMethods,
@@ -13,18 +13,23 @@ use pyo3::types::PyDict;
 pub type Named<'py> = (Option<String>, Bound<'py, PyUntypedArray>);
 
 /// Converts arrays to inputs of a verb. Each is copied once, to the type in which its elements are
-/// computed.
+/// computed. A text names a file or a folder, or random numbers, as for `npu run --input`.
 pub fn inputs(arrays: &[Named<'_>]) -> PyResult<Vec<InputFile>> {
     let one = |(name, array): &Named<'_>| {
         if array.dtype().kind() == b'U' {
             let text = array.call_method0("item")?.extract::<String>()?;
-            if text.starts_with("random:") {
-                return Ok(InputFile { name: name.clone(), ..InputFile::parse(&text) });
-            }
+            return Ok(InputFile::new(name.as_deref(), &text));
         }
         Ok(InputFile::of_array(name.as_deref(), tensor(array)?))
     };
     arrays.iter().map(one).collect()
+}
+
+/// Converts an array of labels, or the path of a file with them.
+pub fn labels(labels: Option<&Named<'_>>) -> PyResult<Option<AccuracyOptions>> {
+    let Some(labels) = labels else { return Ok(None) };
+    let file = inputs(std::slice::from_ref(labels))?.into_iter().next();
+    Ok(file.map(AccuracyOptions::new))
 }
 
 /// Converts an array to a tensor.

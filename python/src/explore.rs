@@ -30,6 +30,7 @@ pub struct Exploring<'py> {
     numbers: Numbers<'py>,
     sample: Option<usize>,
     seed: u64,
+    epsilon: Option<f64>,
     exhaustive: bool,
     halve: bool,
 }
@@ -52,7 +53,7 @@ impl Exploration {
     /// Reads the networks. Files in `held` take precedence over the disk.
     #[new]
     fn new(py: Python<'_>, exploring: Exploring<'_>, held: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
-        let Exploring { models, reading, space, samples, numbers, sample, seed, exhaustive, halve } =
+        let Exploring { models, reading, space, samples, numbers, sample, seed, epsilon, exhaustive, halve } =
             exploring;
         let parsed = Space::from_toml(&space).map_err(|error| raised(py, &Error::from(error)))?;
         let calibration = numbers.calibration()?;
@@ -65,6 +66,7 @@ impl Exploration {
             inputs: arrays::inputs(&samples)?,
             sample,
             seed,
+            epsilon,
             exhaustive,
             halve,
         };
@@ -173,14 +175,26 @@ impl Exploration {
         self.report(points).map(|report| report.csv())
     }
 
-    /// Returns an HTML page for selecting points.
-    fn page(&self, points: Vec<String>) -> PyResult<String> {
-        self.report(points).map(|report| report.page())
+    /// Returns an HTML page for selecting points, colored and labeled by figures or parameters.
+    fn page(
+        &self,
+        py: Python<'_>,
+        points: Vec<String>,
+        color_by: Option<String>,
+        label_by: Option<String>,
+    ) -> PyResult<String> {
+        self.drawn(py, points, color_by, label_by).map(|report| report.page())
     }
 
     /// Returns a plot of the points by the first two objectives, as SVG.
-    fn svg(&self, points: Vec<String>) -> PyResult<String> {
-        self.report(points).map(|report| report.svg(&self.0.request.space))
+    fn svg(
+        &self,
+        py: Python<'_>,
+        points: Vec<String>,
+        color_by: Option<String>,
+        label_by: Option<String>,
+    ) -> PyResult<String> {
+        self.drawn(py, points, color_by, label_by).map(|report| report.svg(&self.0.request.space))
     }
 
     /// Returns the best point by a figure that satisfies a condition.
@@ -201,6 +215,17 @@ impl Exploration {
 }
 
 impl Exploration {
+    /// Makes the report of finished points, with the names that color and label them.
+    fn drawn(
+        &self,
+        py: Python<'_>,
+        points: Vec<String>,
+        color_by: Option<String>,
+        label_by: Option<String>,
+    ) -> PyResult<Report> {
+        self.report(points)?.drawn_by(color_by, label_by).map_err(|error| raised(py, &error))
+    }
+
     /// Makes the report of finished points.
     fn report(&self, points: Vec<String>) -> PyResult<Report> {
         let points = points.iter().map(|text| parsed(text)).collect::<PyResult<Vec<Point>>>()?;

@@ -108,12 +108,14 @@ impl Model {
         &self,
         py: Python<'py>,
         arrays: Vec<Named<'py>>,
+        preprocess: Values,
         unlimited: bool,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let inputs = arrays::inputs(&arrays)?;
+        let (inputs, preprocess) = (arrays::inputs(&arrays)?, preprocess.into());
         let (path, model) = (self.path.clone(), self.options.clone());
-        let request = eval::Request { path, model, inputs, unlimited, ..eval::Request::default() };
+        let request =
+            eval::Request { path, model, inputs, preprocess, unlimited, ..eval::Request::default() };
         let files = self.files();
         let (report, tensors) = run(py, progress, move || {
             let (report, outputs) = eval::eval_outputs(&request, files.context())?;

@@ -43,6 +43,7 @@ pub struct Running<'py> {
     max_error: Option<String>,
     meaning: Option<String>,
     check_memory: bool,
+    labels: Option<Named<'py>>,
 }
 
 /// Arguments of `Program.verify`.
@@ -151,13 +152,14 @@ impl Program {
         })
     }
 
-    /// Returns the page of `npu report`, with results if there are inputs. `against` is a page or a
-    /// JSON document of another program.
+    /// Returns the page of `npu report`, with results if there are inputs, and their accuracy if
+    /// there are labels. `against` is a page or a JSON document of another program.
     fn page(
         &self,
         py: Python<'_>,
         inputs: Vec<Named<'_>>,
         preprocess: Values,
+        labels: Option<Named<'_>>,
         against: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
@@ -168,6 +170,7 @@ impl Program {
             source,
             inputs: arrays::inputs(&inputs)?,
             preprocess: preprocess.into(),
+            accuracy: arrays::labels(labels.as_ref())?,
             against,
         };
         run(py, progress, move || {
@@ -278,6 +281,7 @@ impl Program {
             meaning: meaning_of(running.meaning.as_deref())?,
             max_error: max_error.transpose()?,
             check: running.check_memory,
+            accuracy: arrays::labels(running.labels.as_ref())?,
             ..run_verb::Request::default()
         })
     }

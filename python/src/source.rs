@@ -28,6 +28,8 @@ pub struct Values {
     scale: Option<f64>,
     mean: Vec<f64>,
     std: Vec<f64>,
+    resize: Option<(usize, usize)>,
+    crop: bool,
     samples: Option<usize>,
 }
 
@@ -58,8 +60,8 @@ impl From<Reading> for ModelOptions {
 }
 
 impl From<Values> for Preprocess {
-    fn from(Values { scale, mean, std, samples }: Values) -> Self {
-        Self { scale, mean, std, samples, ..Self::default() }
+    fn from(Values { scale, mean, std, resize, crop, samples }: Values) -> Self {
+        Self { scale, mean, std, resize, crop, samples, ..Self::default() }
     }
 }
 

@@ -190,6 +190,52 @@ def test_tables_and_pictures(network, wanted, tmp_path):
         assert len(pandas.read_parquet(tmp_path / "points.parquet")) == len(wanted.points)
 
 
+def test_one_row_per_point_and_network(network):
+    pandas = pytest.importorskip("pandas")
+    two = npu.explore([network["model"], npu.zoo("lenet5")], SPACE, exhaustive=True)
+    table = two.to_pandas("models")
+    assert list(table.columns[:2]) == ["index", "target"] and "models" in two.tables()
+    assert len(table) == 2 * len(two.points) and table["model"].nunique() == 2
+    for point in two.points:
+        rows = table[table["index"] == point["index"]]
+        assert rows["cycles"].sum() == point["cycles"] and (rows["area.bram"] == point["area"]["bram"]).all()
+    # Without samples, errors are missing, which is a number in pandas.
+    assert table["relative_error"].isna().all() and pandas.api.types.is_float_dtype(table["relative_error"])
+    header = two.to_csv().splitlines()[0]
+    assert f"{network['model'].name}:cycles" in header and "lenet5.onnx:milliseconds" in header
+
+
+def test_points_that_are_nearly_equal_are_merged(network, wanted):
+    merged = npu.explore(network["model"], SPACE, exhaustive=True, epsilon=0.9)
+    assert 0 < len(merged.front) < len(wanted.front)
+    exact = {point["index"] for point in wanted.front}
+    kept = {point["index"] for point in merged.front}
+    into = {point["index"]: point["merged_into"] for point in merged.points if "merged_into" in point}
+    assert set(into) == exact - kept and set(into.values()) <= kept and merged.merged == len(into)
+    for point in merged.points:
+        if "merged_into" in point:
+            other = next(one for one in merged.points if one["index"] == point["merged_into"])
+            assert other["area"]["dsp"] <= point["area"]["dsp"]
+            assert other["milliseconds"] <= 1.9 * point["milliseconds"] and other["area"]["bram"] <= 1.9 * point["area"]["bram"]
+    # Points that a bound rules out are not nearly equal to the front.
+    assert npu.explore(network["model"], SPACE, epsilon=0.9).front == merged.front
+    with pytest.raises(npu.Error, match="epsilon"):
+        npu.explore(network["model"], SPACE, epsilon=1.0)
+
+
+def test_plots_have_colors_labels_and_a_short_table(network, wanted):
+    plain, colored = wanted.to_svg(), wanted.to_svg(color_by="array_size", label_by="local_depth")
+    assert "array_size:" in colored and "array_size:" not in plain
+    depths = {str(point["parameters"]["local_depth"]) for point in wanted.front}
+    assert any(f'text-anchor="start">{depth}</text>' in colored for depth in depths)
+    assert '"color_by":"array_size"' in wanted.to_html(color_by="array_size")
+    with pytest.raises(npu.Error, match="did you mean `array_size`"):
+        wanted.to_svg(color_by="array_sise")
+    page = wanted._repr_html_()
+    assert page.count("<svg") == 1 and "{&quot;" not in page
+    assert page.count("<tr>") == 1 + len(wanted.front)
+
+
 def test_ray_with_a_worker_killed(network, wanted, tmp_path):
     """Kills one of two workers while it works: the points are the same, and none is lost."""
     ray = pytest.importorskip("ray")

@@ -53,8 +53,51 @@ def test_preprocessing(network):
     raw = np.round(samples * 64)
     prepared = program.run(raw, preprocess={"scale": 1 / 64})
     np.testing.assert_array_equal(prepared, program.run(raw / 64))
-    with pytest.raises(TypeError, match="scale, mean, std and samples"):
+    with pytest.raises(TypeError, match="scale, mean, std, resize, crop, samples, not factor"):
         program.run(raw, preprocess={"factor": 2})
+
+
+def test_images_are_resized_and_cropped(command, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(2).integers(0, 256, (2, 40, 60, 3), dtype=np.uint8)
+    (tmp_path / "photos").mkdir()
+    for number, one in enumerate(pixels):
+        image.fromarray(one).save(tmp_path / "photos" / f"{number}.png")
+    model = npu.zoo("resnet20v2")
+    preprocess = {"scale": 1 / 255, "resize": (48, 32), "crop": True}
+    program = model.compile("tcu:ultra96v2")
+    found = program.compare(tmp_path / "photos", preprocess=preprocess)
+    (tmp_path / "model.onnx").write_bytes(npu._npukit.zoo("resnet20v2", 0)[1])
+    run = ["run", tmp_path / "model.onnx", "--target", "tcu:ultra96v2", "--input", tmp_path / "photos", "--scale", "1/255"]
+    wanted = command(*run, "--resize", "48x32", "--crop")
+    assert (found.samples, found.snr_db, found.saturations) == (2, wanted["snr_db"], wanted["saturations"])
+    # Pillow's bilinear filter gives the same pixels.
+    resized = [np.asarray(image.fromarray(one).resize((48, 32), image.BILINEAR))[:, 8:40] for one in pixels]
+    array = np.stack(resized).transpose(0, 3, 1, 2).astype(np.float32)
+    np.testing.assert_array_equal(
+        model.evaluate(str(tmp_path / "photos"), preprocess=preprocess), model.evaluate(array, preprocess={"scale": 1 / 255})
+    )
+    first = program.run(tmp_path / "photos", preprocess={**preprocess, "samples": 1})
+    np.testing.assert_array_equal(first, program.run(array[:1], preprocess={"scale": 1 / 255}))
+    with pytest.raises(npu.Error, match="60 x 40 pixels") as caught:
+        program.run(tmp_path / "photos")
+    assert 'preprocess={"resize": (32, 32)}' in caught.value.diagnostics[0]["help"]
+
+
+def test_the_operator_resize_has_a_mode():
+    with pytest.raises(ValueError, match="asymmetric, half-pixel"):
+        npu.load("model.onnx", resize_mode="bilinear")
+
+
+def test_labels_give_accuracy(network, tmp_path):
+    program, samples = network["model"].compile("tcu"), network["samples"]
+    labels = program.run(samples).argmax(axis=-1).reshape(-1)
+    labels[0] += 1 if labels[0] == 0 else -1
+    found = program.compare(samples, labels=labels).accuracy
+    assert found["labels"] == len(labels) and found["top1"] == pytest.approx(1 - 1 / len(labels))
+    (tmp_path / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
+    assert program.compare(samples, labels=tmp_path / "labels.txt").accuracy == found
+    assert '"top1"' in program.to_html(samples, labels=labels) and '"top1"' not in program.to_html(samples)
 
 
 def test_targets_are_values():
@@ -113,14 +156,14 @@ def test_reports_are_tables(network):
     time = network["model"].compile("tcu").time()
     layers = time.to_pandas()
     assert isinstance(layers, pandas.DataFrame) and len(layers) == len(time.layers)
-    assert set(time.tables()) >= {"layers", "kinds"}
+    assert set(time.tables()) >= {"layers", "kinds"} and layers.columns[0] == "name"
     with pytest.raises(KeyError, match="available"):
         time.to_pandas("nothing")
     with pytest.raises(AttributeError, match="has no key 'nothing'"):
         time.nothing
     assert json.loads(time.to_json()) == time.to_dict()
     page = time._repr_html_()
-    assert page.count("<table>") >= 3 and "<script" not in page
+    assert page.count("<table>") >= 3 and "<script" not in page and "{&quot;" not in page
     assert "cycles" in repr(time)
 
 
@@ -248,6 +291,7 @@ def test_errors_name_keywords_and_not_options(network):
 
 def test_keywords_of_messages_are_those_of_the_package():
     functions = [npu.load, npu.Model.compile, npu.Model.evaluate, npu.Program.run, npu.Program.compare, npu.Program.verify]
+    functions.append(npu.Exploration.to_svg)
     known = {name for function in functions for name in inspect.signature(function).parameters}
     named = {keyword for keyword, _, _ in keywords._KEYWORDS.values()}
     assert named <= known, named - known

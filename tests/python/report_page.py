@@ -35,7 +35,10 @@ minimise = ["milliseconds", "dsp"]
 [parameters]
 array_size = [4, 8, 16]
 clock_mhz = [100, 200]
+[options]
+search = ["quick"]
 """
+LABELS = [3, 5]
 RUN_SECTIONS = [
     "summary", "problems", "layers", "timeline", "memory", "roofline", "values", "graph", "parameters"
 ]
@@ -498,6 +501,66 @@ def points_are_filtered_and_walked(site):
 
 
 @check
+def points_are_colored_and_labeled(site):
+    tab = site.open("exploration")
+    points = site.made.explored()["points"]
+    svg = 'svg[data-name="pareto"]'
+    front = [str(point["index"]) for point in points if point["pareto"]]
+    labels = tab.locator(f"{svg} .point-label").all_inner_texts()
+    expect(labels and set(labels) <= set(front), f"labels are {labels}, on the front are {front}")
+    expect(tab.locator(f"{svg} .colored").count() == 0 and tab.locator('[data-name="pareto-legend"]').count() == 0, "points begin with colors")
+    tab.get_by_label("Color by", exact=True).select_option("array_size")
+    settle(tab)
+    colour = {mark.get_attribute("data-key"): mark.evaluate("one => getComputedStyle(one).fill") for mark in tab.locator(f"{svg} circle.point").all()}
+    sizes = sorted({point["parameters"]["array_size"] for point in points})
+    of_size = {size: {colour[str(point["index"])] for point in points if point["parameters"]["array_size"] == size} for size in sizes}
+    expect(all(len(one) == 1 for one in of_size.values()) and len(set.union(*of_size.values())) == len(sizes), f"colors are {of_size}")
+    legend = tab.locator('[data-name="pareto-legend"] li').all_inner_texts()
+    expect(legend == ["array_size:", *map(str, sizes)], f"the legend says {legend}")
+    tab.get_by_label("Color by", exact=True).select_option("")
+    settle(tab)
+    expect(tab.locator(f"{svg} .colored").count() == 0, "colors stay")
+    given = site.open(site.edited("exploration", lambda document: document["exploration"].update(color_by="clock_mhz", label_by="array_size")))
+    expect(len(given.locator('[data-name="pareto-legend"] li').all()) == 3, "the command's color is not taken")
+    expect(set(given.locator(f"{svg} .point-label").all_inner_texts()) <= set(map(str, sizes)), "the command's label is not taken")
+    is_quiet(tab)
+    is_quiet(given)
+
+
+@check
+def the_table_of_points_begins_with_the_objectives(site):
+    tab = site.open("exploration")
+    keys = tab.eval_on_selector_all('table[data-name="points"] thead th', "all => all.map((one) => one.dataset.key)")
+    expect(keys[:3] == ["index", "milliseconds", "dsp"], f"columns are {keys}")
+    expect("parameter-search" not in keys and "feasible" not in keys and "parameter-array_size" in keys, f"columns are {keys}")
+    said = tab.inner_text('[data-name="constants"]')
+    expect("search quick" in said, f"it says {said!r}")
+    for key in keys:
+        shown = set(column(tab, "points", key))
+        expect(len(shown) > 1 or key in ("milliseconds", "dsp"), f"column {key} has only {shown}")
+    is_quiet(tab)
+
+
+@check
+def accuracy_is_that_of_the_command(site):
+    accuracy = site.made.ran("--labels", site.made.labels)["accuracy"]
+    tab = site.open("labelled")
+    expect(sections(tab) == ["summary", "accuracy", *RUN_SECTIONS[1:]], f"sections are {sections(tab)}")
+    said = tab.inner_text("#accuracy .body p")
+    for share in (accuracy["top1"], accuracy["top5"], accuracy["float"]["top1"]):
+        expect(f"{100 * share:.1f} %" in said, f"{share} is not in {said!r}")
+    tile = tab.locator(".tile", has_text="Accuracy").inner_text()
+    expect(f"{100 * accuracy['top1']:.1f} %" in tile, f"the tile says {tile!r}")
+    expect([number(text) for text in column(tab, "classes", "label")] == sorted(set(LABELS)), "classes are others than the labels'")
+    right = sum(one["count"] for one in accuracy["confusion"] if one["label"] == one["predicted"])
+    expect(sum(number(text) for text in column(tab, "classes", "right")) == right, "correct labels are others than the command's")
+    wrong = [one for one in accuracy["confusion"] if one["label"] != one["predicted"]]
+    expect(len(wrong) == 0 or len(rows(tab, "confusions")) == len(wrong), "confusions are others than the command's")
+    expect([number(text) for text in column(tab, "worst", "sample")] == [one["sample"] for one in accuracy["worst"]], "samples are others")
+    is_quiet(tab)
+
+
+@check
 def points_that_fail_are_told_apart(site):
     def change(document):
         points = document["exploration"]["points"]
@@ -628,17 +691,19 @@ class Made:
         self.model, self.input, self.space = (npu.folder / name for name in ("model.onnx", "x.npy", "space.toml"))
         npu.run("zoo", NETWORK, "--output", self.model)
         np.save(self.input, np.random.default_rng(7).normal(0, 1, SHAPE).astype(np.float32))
+        self.labels = npu.folder / "labels.txt"
+        self.labels.write_text("".join(f"{label}\n" for label in LABELS), encoding="utf-8")
         self.space.write_text(SPACE, encoding="utf-8")
         npu.run("report", self.model, "--target", OTHER, "--input", self.input, "-o", self.pages / "other.html")
-        for name, more in {"one": [], "two": ["--against", self.pages / "other.html"]}.items():
+        for name, more in {"one": [], "two": ["--against", self.pages / "other.html"], "labelled": ["--labels", self.labels]}.items():
             npu.run("report", self.model, "--target", TARGET, "--input", self.input, *more, "-o", self.pages / f"{name}.html")
         self._explored = npu.run("explore", self.model, "--space", self.space, "--html", self.pages / "exploration.html")
 
     def time(self):
         return self.npu.run("time", self.model, "--target", TARGET)
 
-    def ran(self):
-        return self.npu.run("run", self.model, "--target", TARGET, "--input", self.input, "--compare")
+    def ran(self, *more):
+        return self.npu.run("run", self.model, "--target", TARGET, "--input", self.input, "--compare", *more)
 
     def explored(self):
         return self._explored

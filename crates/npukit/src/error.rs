@@ -494,7 +494,7 @@ pub enum Error {
          height)"
     )]
     #[diagnostic(help(
-        "resize it as in training: --resize {wanted_width}x{wanted_height}, or --crop for the center of a larger image"
+        "resize it as in training: `--resize {wanted_width}x{wanted_height}`, or `--crop` for the center of a larger image"
     ))]
     PictureSize {
         /// Path of the image.

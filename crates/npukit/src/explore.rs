@@ -10,6 +10,7 @@
 //! | `halving` | rounds that compile the first layers and keep the better half |
 //! | `table` | points as CSV |
 //! | `scatter` | points as a scatter plot |
+//! | `merge` | marks of the front, with points that are nearly equal merged |
 //! | `journal` | points as lines of a file from which an exploration resumes |
 
 mod condition;
@@ -17,6 +18,7 @@ mod error;
 mod front;
 mod halving;
 mod journal;
+mod merge;
 mod point;
 mod scatter;
 mod space;
@@ -47,7 +49,7 @@ use halving::{Beginning, beginnings};
 pub use halving::{Halved, Round};
 pub use journal::Journal;
 pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
-pub(crate) use scatter::scatter;
+pub(crate) use scatter::{is_drawable, scatter};
 pub use space::{Choice, Space};
 pub(crate) use table::csv;
 
@@ -71,6 +73,9 @@ pub struct Request {
     pub sample: Option<usize>,
     /// Random seed of the choice.
     pub seed: u64,
+    /// Share of each objective within which a point counts as equal to a Pareto-optimal one, at
+    /// least 0 and below 1; the smallest machine represents them. `None` merges no points.
+    pub epsilon: Option<f64>,
     /// Whether to compile points that a lower bound shows to be dominated.
     pub exhaustive: bool,
     /// Whether to compile only the first layers at first, and more of them for the better half,
@@ -130,8 +135,12 @@ impl Exploration {
     /// # Errors
     ///
     /// Fails as [`Source::graph`] does for the models, if an input is missing, and with
-    /// [`Error::Space`] if the space is empty.
+    /// [`Error::Space`] if the space is empty or `epsilon` is out of range.
     pub fn new(request: Request, context: Context<'_>) -> Result<Self, Error> {
+        if let Some(epsilon) = request.epsilon.filter(|epsilon| !(0.0..1.0).contains(epsilon)) {
+            let reason = format!("{epsilon} is not a share of at least 0 and below 1");
+            return Err(SpaceError::Key { key: "epsilon".to_owned(), reason }.into());
+        }
         let networks = request.models.iter().map(|path| prepare(path, &request, context));
         let networks: Vec<Prepared> = networks.collect::<Result<_, _>>()?;
         let beginnings = if request.halve { beginnings(&networks)? } else { Vec::new() };
@@ -218,13 +227,14 @@ impl Exploration {
             left.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         }
         let (mut pruned, mut front) = (Vec::new(), Front::new(&self.request.space));
+        let epsilon = self.request.epsilon.unwrap_or(0.0); // Default: an exact front.
         found.values().for_each(|point| front.add(point));
         let wave = WAVE * rayon::current_num_threads().max(1);
         let mut left = left.into_iter().peekable();
         while left.peek().is_some() {
             let mut some = Vec::with_capacity(wave);
             for (planned, mut point) in left.by_ref() {
-                point.beaten_by = if prunes { front.beats(&point) } else { None };
+                point.beaten_by = if prunes { front.beats(&point, epsilon) } else { None };
                 if point.beaten_by.is_some() {
                     phase.advance();
                     pruned.push(point);
@@ -255,9 +265,7 @@ impl Exploration {
     /// Returns the points with the Pareto-optimal ones marked.
     pub fn marked(&self, mut points: Vec<Point>) -> Vec<Point> {
         points.sort_by_key(|point| point.index);
-        let mut front = Front::new(&self.request.space);
-        points.iter().for_each(|point| front.add(point));
-        points.iter_mut().for_each(|point| point.pareto = front.has(point));
+        merge::mark(&mut points, &self.request.space, self.request.epsilon);
         points
     }
 

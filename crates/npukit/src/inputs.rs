@@ -69,7 +69,8 @@ impl InputFile {
         Self { array: Some(Arc::new(array)), ..Self::new(name, name.unwrap_or("array")) }
     }
 
-    fn new(name: Option<&str>, path: &str) -> Self {
+    /// Names the file or folder at `path` for the input `name`, or for the next input if `None`.
+    pub fn new(name: Option<&str>, path: &str) -> Self {
         Self { name: name.map(str::to_owned), path: path.to_owned(), array: None }
     }
 }

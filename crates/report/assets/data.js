@@ -56,6 +56,7 @@ npukit.data = (() => {
       snr: ran?.signal_to_noise_db ?? null,
       saturations: ran?.saturations ?? null,
       argmax: ran?.argmax_agree ?? null,
+      top1: ran?.accuracy?.top1 ?? null,
     };
   }
 

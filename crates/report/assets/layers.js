@@ -26,13 +26,16 @@
     ];
   }
 
-  function compared() {
+  /// Whether a layer has a number of such results.
+  const has = (run, name) => run.layers.some((layer) => layer.truth?.[name] > 0);
+
+  function compared(run) {
     return [
       number("own", "own error", errorOf("own_max_abs_error"), short, "Largest difference to the layer in float on the chip's own operands"),
       number("chain", "chain error", errorOf("chain_max_abs_error"), short, "Largest difference to the whole network in float"),
       number("snr", "SNR", errorOf("chain_signal_to_noise_db"), decibels, "Signal to noise against the whole network in float"),
-      number("saturations", "saturations", errorOf("saturations"), int, "Results that did not fit the number format"),
-      number("underflows", "underflows", errorOf("underflows"), int, "Results that became zero"),
+      has(run, "saturations") && number("saturations", "saturations", errorOf("saturations"), int, "Results that did not fit the number format"),
+      has(run, "underflows") && number("underflows", "underflows", errorOf("underflows"), int, "Results that became zero"),
     ];
   }
 
@@ -43,9 +46,9 @@
       { key: "name", label: "layer", kind: "name", value: (row) => row.name,
         show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
       ...(run.time ? timed(widest) : []),
-      ...(run.run?.truth ? compared() : []),
+      ...(run.run?.truth ? compared(run) : []),
       ...(run.time ? [number("instructions", "instructions", timeOf("instructions"), int)] : []),
-    ];
+    ].filter(Boolean);
   }
 
   function filterBox(table, count, total) {
@@ -74,6 +77,7 @@
       const count = h("output", { class: "quiet" }, plural(run.layers.length, "layer"));
       body.append(h("div", { class: "controls" }, filterBox(table, count, run.layers.length), count));
       if (!run.run?.truth) body.append(missing("Errors and saturations are missing: the report was made without an input."));
+      else if (!has(run, "saturations") && !has(run, "underflows")) body.append(missing("No result of a layer saturated or became zero."));
       if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);
       scope.on("select", (key) => table.choose(key));

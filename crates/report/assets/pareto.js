@@ -17,34 +17,58 @@
       const [first, second] = this.space.objectives.map(({ key }) => of(key)).filter(Boolean);
       this.x = first ?? this.space.figures[0];
       this.y = second ?? this.space.figures.find((figure) => figure !== this.x) ?? this.x;
+      this.colour = this.named(exploration.color_by);
+      this.label = this.named(exploration.label_by);
+      this.legend = h("div", {});
       this.filters = npukit.paretoFilters(this.space, () => this.update());
       this.passes = this.filters.passes;
       this.shown = h("output", { "data-name": "pareto-count" });
       this.said = h("p", { class: "quiet", role: "status" });
       this.plot = new npukit.paretoPlot.Plot(this, scope);
       this.table = this.makeTable();
+      this.colourBy(this.colour?.key ?? "");
+    }
+
+    /// Returns the figure or parameter with this name or with this last part of a name; null without one.
+    named(name) {
+      const all = npukit.points.choices(this.space);
+      return all.find(({ key }) => key === name) ?? all.find(({ key }) => name && key.endsWith(`.${name}`)) ?? null;
+    }
+
+    colourBy(key) {
+      this.colour = this.named(key);
+      const colours = this.colour && npukit.paretoColours(this.space.points, this.colour);
+      this.colourOf = (point) => colours?.of(point) ?? null;
+      this.legend.replaceChildren(...(colours ? [colours.legend] : []));
       this.update();
+    }
+
+    labelOf(point) {
+      return this.label ? String(this.label.value(point) ?? "") : String(point.index);
     }
 
     facts(point) {
       return [...this.space.parameters.map((name) => [name, String(point.flat.get(name) ?? "none")]),
         ...this.space.figures.filter((figure) => !figure.isParameter).map((figure) => [figure.label, write(figure, figure.value(point))]),
-        ["feasible", point.feasible ? "yes" : "no"], ["none is better", point.pareto ? "yes" : null], ["error", point.error ?? null]];
+        ["feasible", point.feasible ? "yes" : "no"], ["on the front", point.pareto ? "yes" : null], ["error", point.error ?? null]];
     }
 
     makeTable() {
       const yes = (value) => (value ? "yes" : "no");
-      const figures = this.space.figures.filter((figure) => !figure.isParameter);
+      const { first, figures, parameters } = npukit.points.columns(this.space);
+      const hasUnfit = this.space.points.some((point) => !point.feasible);
+      const numbers = (all) => all.map((figure) => ({ key: figure.key, label: figure.label, number: true, value: figure.value,
+        show: (point) => write(figure, figure.value(point)) }));
       const hasErrors = this.space.points.some((point) => point.error);
       return new Table({
         name: "points", caption: "Points", rows: [], keyOf: (point) => point.key, empty: "No point passes the filters.", columns: [
           { key: "index", label: "#", number: true, value: (point) => point.index },
-          ...this.space.parameters.map((name) => ({ key: `parameter-${name}`, label: name,
+          ...numbers(first),
+          ...parameters.map((name) => ({ key: `parameter-${name}`, label: name,
             number: this.space.points.every((point) => known(point.flat.get(name) ?? 0)), value: (point) => point.flat.get(name) ?? null })),
-          ...figures.map((figure) => ({ key: figure.key, label: figure.label, number: true, value: figure.value,
-            show: (point) => write(figure, figure.value(point)) })),
-          { key: "pareto", label: "none is better", value: (point) => yes(point.pareto) },
-          { key: "feasible", label: "feasible", value: (point) => yes(point.feasible) },
+          ...numbers(figures),
+          { key: "pareto", label: "on the front", value: (point) => yes(point.pareto) },
+          ...(hasUnfit ? [{ key: "feasible", label: "feasible", value: (point) => yes(point.feasible) }] : []),
           ...(hasErrors ? [{ key: "error", label: "error", value: (point) => point.error ?? null }] : []),
         ],
       });
@@ -88,6 +112,17 @@
       });
     }
 
+    colourChooser() {
+      const choices = npukit.points.choices(this.space).map(({ key, label }) => [key, label]);
+      return chooser("Color by", [["", "nothing"], ...choices], this.colour?.key ?? "", (key) => this.colourBy(key));
+    }
+
+    /// Returns a sentence on what the table leaves out.
+    constants() {
+      const { constant } = npukit.points.columns(this.space);
+      return constant.length ? `Same for all points: ${constant.map(([name, value]) => `${name} ${value}`).join(", ")}.` : "";
+    }
+
     /// Offers the listed points as a file, made in the page.
     download() {
       const text = npukit.points.csv(this.space, this.table.shown());
@@ -100,7 +135,7 @@
     }
 
     controls() {
-      return h("div", { class: "controls" }, this.axisChooser("x", "Across"), this.axisChooser("y", "Up"),
+      return h("div", { class: "controls" }, this.axisChooser("x", "Across"), this.axisChooser("y", "Up"), this.colourChooser(),
         button("Select the front", () => this.select(new Set(this.space.points.filter((p) => p.pareto && this.passes(p)).map((p) => p.key)))),
         button("Clear selection", () => this.select(new Set())),
         button("Download as CSV", () => this.download(), { "data-name": "download" }));
@@ -110,8 +145,9 @@
       const { exploration, space } = this;
       const infeasible = space.points.filter((point) => !point.feasible).length;
       const front = space.points.filter((point) => point.pareto).length;
+      const merged = exploration.merged ? `; ${int(exploration.merged)} that are nearly equal are merged into them` : "";
       return `${plural(space.points.length, "point")} for ${list(exploration.models).join(", ")}; objectives: ${list(exploration.objectives).join(", ") || "none"}. `
-        + `${int(front)} are on the front (ringed), ${int(infeasible)} infeasible (hollow), ${int(exploration.pruned ?? 0)} left out because a lower bound `
+        + `${int(front)} are on the front (ringed)${merged}, ${int(infeasible)} infeasible (hollow), ${int(exploration.pruned ?? 0)} left out because a lower bound `
         + "shows that others dominate them.";
     }
 
@@ -136,7 +172,8 @@
       body.append(h("p", {}, view.words()));
       if (warnings.length) body.append(h("div", { class: "warnings" }, h("h3", {}, "Warnings"), h("ul", {}, warnings.map((text) => h("li", {}, text)))));
       body.append(view.controls(), h("p", { class: "quiet" }, "Drag a rectangle to select points, with Shift to add; click a point to add or remove it."),
-        view.plot.surface.host, view.said, h("h3", {}, "Filters"), view.filters.element, h("p", { class: "quiet" }, view.shown), view.table.element);
+        view.legend, view.plot.surface.host, view.said, h("h3", {}, "Filters"), view.filters.element, h("p", { class: "quiet" }, view.shown),
+        h("p", { class: "quiet", "data-name": "constants" }, view.constants()), view.table.element);
       const pruned = view.pruned();
       if (pruned) body.append(pruned);
     },

@@ -5,6 +5,8 @@ npukit.paretoPlot = (() => {
   const MARGIN = [64, 28, 20, 44];
   // Ratio of values above which an axis is logarithmic.
   const APART = 8;
+  // Size of a character of a label, and height of its line.
+  const [CHARACTER, LINE] = [6.5, 13];
 
   function axis(values, from, to) {
     const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -37,7 +39,7 @@ npukit.paretoPlot = (() => {
       this.y = axis(points.map(y.value), height - bottom, top);
       const box = [left, top, width - right, height - bottom];
       return { height, content: [npukit.plot.axes({ x: this.x, y: this.y, box, labels: [x.label, y.label] }),
-        this.front(points), points.map((point) => this.mark(point)), this.cursorMark(points), this.brushMark()] };
+        this.front(points), points.map((point) => this.mark(point)), this.labels(points, width), this.cursorMark(points), this.brushMark()] };
     }
 
     describe(points) {
@@ -66,11 +68,27 @@ npukit.paretoPlot = (() => {
 
     mark(point) {
       const { x, y, selection } = this.owner;
-      const look = ["point", point.feasible ? "" : "hollow", point.pareto ? "pareto" : "",
+      const colour = this.owner.colourOf(point);
+      const look = ["point", colour ? "colored" : "", point.feasible ? "" : "hollow", point.pareto ? "pareto" : "",
         selection.has(point.key) ? "chosen" : "", this.owner.passes(point) ? "" : "dim"].filter(Boolean).join(" ");
       return s("circle", { class: look, cx: this.x(x.value(point)), cy: this.y(y.value(point)), r: point.pareto ? 6.5 : 5, "data-key": point.key,
+        vars: colour && { "--colour": colour },
         onpointermove: (event) => !this.brush && npukit.plot.tip(event, point.target, this.owner.facts(point)),
         onpointerleave: () => npukit.plot.tip(null) });
+    }
+
+    /// Labels the points of the front; omits a label that would cover another one.
+    labels(points, width) {
+      const { x, y } = this.owner;
+      const taken = [];
+      return points.filter((point) => point.pareto).sort((a, b) => x.value(a) - x.value(b)).map((point) => {
+        const [text, left, line] = [this.owner.labelOf(point), this.x(x.value(point)) + 8, this.y(y.value(point)) - 8];
+        const right = left + CHARACTER * text.length;
+        const covered = taken.some(([from, to, at]) => left < to && from < right && Math.abs(at - line) < LINE);
+        if (covered || right > width) return null;
+        taken.push([left, right, line]);
+        return s("text", { class: "point-label", x: left, y: line }, text);
+      });
     }
 
     inOrder() {

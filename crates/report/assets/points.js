@@ -6,9 +6,9 @@ npukit.points = (() => {
   const NAMES = {
     milliseconds: "milliseconds", cycles: "cycles", frames_per_second: "frames per second", instructions: "instructions",
     relative_error: "error by range", snr_db: "SNR, dB", argmax_agree: "largest class as in float",
-    dsp: "DSP slices", bram: "block RAMs", lut: "lookup tables",
+    dsp: "DSP slices", bram: "block RAMs", uram: "UltraRAMs", lut: "lookup tables",
   };
-  const AREA = ["dsp", "bram", "lut"];
+  const AREA = ["dsp", "bram", "uram", "lut"];
 
   /// Returns a point with its parameters by dotted name.
   function pointOf(point) {
@@ -44,6 +44,28 @@ npukit.points = (() => {
       pruned: list(exploration.pruned_points).map(pointOf) };
   }
 
+  /// Returns all figures and parameters that differ between points, each with its accessor and label.
+  function choices(space) {
+    const words = space.parameters.filter((name) => !space.figures.some(({ key }) => key === name))
+      .map((name) => ({ key: name, label: name, isParameter: true, value: valueOf(name) }));
+    return [...words, ...space.figures].filter(({ value }) => new Set(space.points.map(value)).size > 1);
+  }
+
+  /// Returns the columns of a table: the objectives, then parameters and figures that differ between points. `constant` has the
+  /// names and values of the others.
+  function columns(space) {
+    const first = space.objectives.map(({ key }) => space.figures.find((figure) => figure.key === key)).filter(Boolean);
+    const varying = new Set(choices(space).map(({ key }) => key));
+    const isAlone = space.points.length === 1;
+    const figures = space.figures.filter((figure) => !figure.isParameter && !first.includes(figure));
+    const text = (value) => String(value ?? "none");
+    return { first, figures: figures.filter(({ key }) => isAlone || varying.has(key)),
+      parameters: space.parameters.filter((name) => isAlone || varying.has(name)),
+      constant: isAlone ? [] : [
+        ...space.parameters.filter((name) => !varying.has(name)).map((name) => [name, text(space.points[0].flat.get(name))]),
+        ...figures.filter(({ key }) => !varying.has(key)).map(({ label, value }) => [label, text(value(space.points[0]))])] };
+  }
+
   /// Returns a CSV cell, quoted if needed.
   function cell(value) {
     const text = value === null || value === undefined ? "" : String(value);
@@ -58,5 +80,5 @@ npukit.points = (() => {
     return `${lines.map((line) => line.map(cell).join(",")).join("\r\n")}\r\n`;
   }
 
-  return { read, csv };
+  return { read, choices, columns, csv };
 })();

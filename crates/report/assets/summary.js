@@ -26,6 +26,7 @@
       ["RMS error", of.rmsError, short, false],
       ["Signal to noise", of.snr, decibels, true],
       ["Largest class as in float", of.argmax, percent, true],
+      ["Top-1 accuracy", of.top1, percent, true],
       ["Saturations", of.saturations, int, false],
     ];
   }
@@ -57,7 +58,10 @@
     const of = run.figures;
     if (!run.run) return [tile("Error", DASH, "without an input, the network was not run")];
     const agree = known(of.argmax) ? `largest class as in float for ${percent(of.argmax)}` : "";
+    const { accuracy } = run.run;
+    const inFloat = accuracy?.float ? `; ${percent(accuracy.float.top1)} in float` : "";
     return [
+      accuracy && tile("Accuracy", percent(accuracy.top1), `top-1 of ${plural(accuracy.labels, "label")}${inFloat}`),
       tile("Largest error", short(of.error), `${percent(of.relativeError, 2)} of the range; RMS ${short(of.rmsError)}`),
       tile("Signal to noise", decibels(of.snr), [`${int(run.run.samples)} samples`, agree].filter(Boolean).join("; ")),
       tile("Saturations", int(of.saturations), `${int(run.run.saturated_inputs)} inputs saturated`),

@@ -15,7 +15,7 @@ pub use breakdown::breakdown;
 pub use diagram::diagram;
 pub use motion::motion;
 pub use roofline::roofline;
-pub use scatter::{Class, Mark, Scatter};
+pub use scatter::{Class, Groups, MOST_GROUPS, Mark, Scatter};
 pub use timeline::timeline;
 
 use crate::page::escaped;

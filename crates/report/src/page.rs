@@ -17,9 +17,9 @@ macro_rules! scripts {
 #[rustfmt::skip] // A list.
 const SCRIPTS: &[&str] = scripts![
     "dom", "numbers", "colours", "state", "data", "plot", "pointer", "table", "section", "summary",
-    "problems", "layers", "slices", "timeline_draw", "timeline_input", "timeline_tables", "timeline",
+    "accuracy", "problems", "layers", "slices", "timeline_draw", "timeline_input", "timeline_tables", "timeline",
     "memory", "roofline", "histogram", "distribution", "graph_layout", "graph", "graph_view", "parameters",
-    "compare", "points", "pareto", "pareto_filters", "pareto_plot", "chosen", "main",
+    "compare", "points", "pareto", "pareto_colours", "pareto_filters", "pareto_plot", "chosen", "main",
 ];
 
 /// Markup around the data in a page.

@@ -9,21 +9,25 @@ from typing import Any, TypedDict, Union
 import numpy as np
 import numpy.typing as npt
 
-# An array, or a mapping of arrays by input name.
-# The text `random:SEED` is an array of random numbers.
-Arrays = Union[npt.ArrayLike, Mapping[str, npt.ArrayLike]]
 Path = Union[str, "os.PathLike[str]"]
+# An array, or a mapping of arrays by input name. A text or a path is a file or a folder of samples, as for
+# `npu run --input`; the text `random:SEED` is an array of random numbers.
+Array = Union[npt.ArrayLike, "os.PathLike[str]"]
+Arrays = Union[Array, Mapping[str, Array]]
 
 
 class Values(TypedDict, total=False):
     """Preprocessing of samples: `(x * scale - mean) / std`. Each is one number, or one per channel.
 
-    `samples` takes only the first samples.
+    Images from files are resized to `resize` (width and height) before, and with `crop` cropped to the size of the
+    input, around the center. `samples` takes only the first samples.
     """
 
     scale: float
     mean: float | Sequence[float]
     std: float | Sequence[float]
+    resize: tuple[int, int]
+    crop: bool
     samples: int
 
 
@@ -42,16 +46,28 @@ def arrays(given: Arrays | None) -> list[tuple[str | None, np.ndarray]]:
     if given is None:
         return []
     if isinstance(given, Mapping):
-        return [(name, np.asarray(array)) for name, array in given.items()]
-    return [(None, np.asarray(given))]
+        return [(name, array(one)) for name, one in given.items()]
+    return [(None, array(given))]
+
+
+def array(given: Array) -> np.ndarray:
+    """Returns an array; a path is an array of its text."""
+    return np.asarray(os.fspath(given) if isinstance(given, os.PathLike) else given)
+
+
+def labels(given: Array | None) -> tuple[str | None, np.ndarray] | None:
+    """Returns labels for the native part."""
+    return None if given is None else (None, array(given))
 
 
 def preprocess(given: Values | None) -> dict[str, Any]:
     """Returns the preprocessing of samples for the native part."""
     values = dict(given or {})
-    unknown = values.keys() - {"scale", "mean", "std", "samples"}
+    unknown = values.keys() - Values.__annotations__.keys()
     if unknown:
-        raise TypeError(f"preprocess takes scale, mean, std and samples, not {', '.join(sorted(unknown))}")
+        known = ", ".join(Values.__annotations__)
+        raise TypeError(f"preprocess takes {known}, not {', '.join(sorted(unknown))}")
+    resize: Any = values.get("resize")
 
     def numbers(value: Any) -> list[float]:
         return [] if value is None else [float(number) for number in np.atleast_1d(value)]
@@ -60,6 +76,8 @@ def preprocess(given: Values | None) -> dict[str, Any]:
         "scale": values.get("scale"),
         "mean": numbers(values.get("mean")),
         "std": numbers(values.get("std")),
+        "resize": None if resize is None else tuple(resize),
+        "crop": bool(values.get("crop")),
         "samples": values.get("samples"),
     }
 

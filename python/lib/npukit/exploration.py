@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
 import pathlib
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _npukit, arguments
 from .arguments import Arrays, Path, Values
 from .frameworks import needed
 from .models import Model
 from .progress import Bar, Progress
-from .reports import Report
+from .reports import Report, frame, html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 # Evaluates the instances of a plan; results are in any order.
 Spread = Callable[["Job", list[str]], Iterator[str]]
@@ -46,20 +50,56 @@ class Exploration(Report):
         """Returns all points as CSV."""
         return self._native.csv(self._points)
 
-    def to_html(self) -> str:
-        """Returns an HTML page for selecting points. It is one file, which needs no network connection."""
-        return self._native.page(self._points)
+    def to_html(self, color_by: str | None = None, label_by: str | None = None) -> str:
+        """Returns an HTML page for selecting points. It is one file, which needs no network connection.
 
-    def to_svg(self) -> str:
-        """Returns a plot of the points by the first two objectives, as SVG."""
-        return self._native.svg(self._points)
+        `color_by` and `label_by` are figures or parameters, as for `to_svg`.
+        """
+        return self._native.page(self._points, color_by, label_by)
+
+    def to_svg(self, color_by: str | None = None, label_by: str | None = None) -> str:
+        """Returns a plot of the points by the first two objectives, as SVG.
+
+        `color_by` is the figure or parameter that colors points, and `label_by` the one that labels Pareto-optimal
+        points, by default with their `index`.
+        """
+        return self._native.svg(self._points, color_by, label_by)
+
+    def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
+        """Returns a table, by default `points`, with one row per point. `models` has one row per point and network."""
+        if table == "models":
+            return frame([row for point in self.points for row in models_of(point)])
+        return super().to_pandas(table)
+
+    def tables(self) -> list[str]:
+        """Returns the names of the report's tables."""
+        return ["models", *super().tables()]
 
     def to_parquet(self, path: Path) -> None:
         """Writes all points as Parquet; needs pandas and pyarrow."""
         self.to_pandas("points").drop(columns=["models"]).to_parquet(arguments.path(path))
 
     def _repr_html_(self) -> str:
-        return self.to_svg() + super()._repr_html_()
+        front, names = self.front, [words.split()[-1] for words in self.objectives]
+        rows = [{"index": point["index"], **{name: figure(point, name) for name in names}, **point["parameters"]} for point in front]
+        varying = [key for key in (rows or [{}])[0] if key in ("index", *names) or len({row[key] for row in rows}) > 1]
+        short = [{key: row[key] for key in varying} for row in rows]
+        merged = f", and {self.merged} that are nearly equal" if self.merged else ""
+        told = f"{len(self.points)} points, {len(front)} on the front{merged}: {', '.join(self.objectives)}"
+        return f"<div style=\"max-width: 640px\">{self.to_svg()}</div><p>{html.escape(told)}</p>{html_table('front', short)}"
+
+
+def figure(point: Mapping[str, Any], name: str) -> Any:
+    """Returns a figure of a point, such as `milliseconds` or `dsp`."""
+    return point[name] if name in point else (point["area"] or {}).get(name)
+
+
+def models_of(point: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields one row per network of a point: the point's parameters and area, and the network's figures. A point without a
+    program has one row."""
+    about = {"index": point["index"], "target": point["target"], "pareto": point["pareto"], "feasible": point["feasible"]}
+    for model in point["models"] or [{"model": None}]:
+        yield {**about, **model, "parameters": point["parameters"], "area": point["area"] or {}}
 
 
 class Job:
@@ -109,6 +149,7 @@ def explore(
     quantise: str | None = None,
     sample: int | None = None,
     seed: int = 0,
+    epsilon: float | None = None,
     exhaustive: bool = False,
     halve: bool = False,
     executor: Any = None,
@@ -118,8 +159,9 @@ def explore(
     """Compiles models for every instance of a space, and finds the Pareto front.
 
     `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`, `options`,
-    `where`, `minimise`, `maximise`. `samples` are run with every program and compared with float. `sample` is a number
-    of random points to try instead of all.
+    `where`, `minimize`, `maximize`. `samples` are run with every program and compared with float. `sample` is a number
+    of random points to try instead of all. Points that are at most the share `epsilon` worse than a Pareto-optimal one in
+    every objective count as equal to it: the smallest machine of them is on the front.
 
     `executor` distributes points: `"ray"` to a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
     of `concurrent.futures`, or a `joblib.Parallel`. Without one, points are distributed to the cores of this computer,
@@ -131,7 +173,7 @@ def explore(
         raise ValueError("`halve` does not work with an executor: leave out one of the two")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
-    choice = {"sample": sample, "seed": seed, "exhaustive": exhaustive, "halve": halve}
+    choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive, "halve": halve}
     job = job_of(models, space, samples, numbers, choice)
     native = job.native
     known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
@@ -153,6 +195,7 @@ def search(
     *,
     sampler: Any = None,
     seed: int = 0,
+    epsilon: float | None = None,
     samples: Arrays | None = None,
     calibrate: Arrays | None = None,
     preprocess: Values | None = None,
@@ -168,7 +211,7 @@ def search(
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
-    choice = {"sample": None, "seed": seed, "exhaustive": True, "halve": False}
+    choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False}
     native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
     objectives = json.loads(native.finish([], [], 0.0))["objectives"]

@@ -17,6 +17,11 @@ def _named(value: str) -> str:
     return "{" + _text(name) + ": " + (f"({said.replace(',', ', ')})" if "," in said else said) + "}"
 
 
+def _size(value: str) -> str:
+    """Converts `WIDTHxHEIGHT` to an entry of `preprocess`."""
+    return '{"resize": (' + value.replace("x", ", ") + ")}"
+
+
 def _entry(name: str) -> Callable[[str], str]:
     return lambda value: "{" + _text(name) + ": " + value + "}"
 
@@ -26,10 +31,14 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "batch": ("batch", str, ""),
     "calibrate": ("calibrate", str, ""),
     "check": ("check_memory", str, "True"),
+    "color-by": ("color_by", _text, ""),
+    "crop": ("preprocess", str, '{"crop": True}'),
     "dim": ("sizes", _named, ""),
     "hardware": ("meaning", _text, '"hardware"'),
     "input": ("x", str, ""),
     "input-shape": ("shapes", _named, ""),
+    "label-by": ("label_by", _text, ""),
+    "labels": ("labels", str, ""),
     "max-error": ("max_error", str, ""),
     "mean": ("preprocess", _entry("mean"), '{"mean": ...}'),
     "no-limit": ("unlimited", str, "True"),
@@ -37,7 +46,9 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "quantise": ("quantise", _text, ""),
     "raw": ("integers", str, "True"),
     "rescale": ("rescale", _text, ""),
-    "resize": ("resize_half_pixel", lambda value: str(value == "half-pixel"), ""),
+    "resize": ("preprocess", _size, '{"resize": (WIDTH, HEIGHT)}'),
+    "resize-mode": ("resize_mode", _text, ""),
+    "samples": ("preprocess", _entry("samples"), '{"samples": ...}'),
     "scale": ("preprocess", _entry("scale"), '{"scale": ...}'),
     "sequential": ("meaning", _text, '"sequential"'),
     "set": ("values", _named, ""),

@@ -85,14 +85,29 @@ class Model:
         with Bar(progress) as shown:
             return Program(self._native.compile(told, verify, shown), "compile")
 
-    def evaluate(self, x: Arrays, *, unlimited: bool = False, progress: Progress = None) -> np.ndarray | dict[str, np.ndarray]:
+    def evaluate(
+        self,
+        x: Arrays,
+        *,
+        preprocess: Values | None = None,
+        unlimited: bool = False,
+        progress: Progress = None,
+    ) -> np.ndarray | dict[str, np.ndarray]:
         """Computes the network in float, the reference of every machine. Takes and returns the same as `Program.run`."""
-        return one_or_all(x, self.evaluation(x, unlimited=unlimited, progress=progress)[1])
+        return one_or_all(x, self.evaluation(x, preprocess=preprocess, unlimited=unlimited, progress=progress)[1])
 
-    def evaluation(self, x: Arrays, *, unlimited: bool = False, progress: Progress = None) -> tuple[Report, dict[str, np.ndarray]]:
+    def evaluation(
+        self,
+        x: Arrays,
+        *,
+        preprocess: Values | None = None,
+        unlimited: bool = False,
+        progress: Progress = None,
+    ) -> tuple[Report, dict[str, np.ndarray]]:
         """Returns the report of `npu eval`, and the outputs by name."""
+        values = arguments.preprocess(preprocess)
         with Bar(progress) as shown:
-            report, arrays = self._native.evaluate(arguments.arrays(x), unlimited, shown)
+            report, arrays = self._native.evaluate(arguments.arrays(x), values, unlimited, shown)
         return Report("eval", json.loads(report)), arrays
 
     def trace(
@@ -143,7 +158,7 @@ def load(
     sizes: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
-    resize_half_pixel: bool | None = None,
+    resize_mode: str | None = None,
     unlimited: bool = False,
     files: Mapping[str, bytes] | None = None,
 ) -> Model:
@@ -151,7 +166,8 @@ def load(
 
     `shapes` replaces shapes of inputs, by name. `batch` and `sizes` set dimensions that the model leaves open. `values`
     makes inputs constants. `outputs` names the wanted values. `files` are files that the model refers to, by name, if
-    they are not on the disk. `unlimited` allows constants that take far more memory than the size of the model suggests.
+    they are not on the disk. `resize_mode` says how to read the operator Resize of opset 10: `asymmetric` or
+    `half-pixel`. `unlimited` allows constants that take far more memory than the size of the model suggests.
     """
     held = {name: bytes(content) for name, content in (files or {}).items()}
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -165,10 +181,17 @@ def load(
         "shapes": {name: list(shape) for name, shape in (shapes or {}).items()},
         "values": {name: str(value) for name, value in (values or {}).items()},
         "outputs": list(outputs),
-        "resize_half_pixel": resize_half_pixel,
+        "resize_half_pixel": half_pixel(resize_mode),
         "unlimited": unlimited,
     }
     return Model(_npukit.Model(name, held, reading), held, reading)
+
+
+def half_pixel(mode: str | None) -> bool | None:
+    """Returns whether the operator Resize of opset 10 has half-pixel coordinates; `None` if not given."""
+    if mode not in (None, "asymmetric", "half-pixel"):
+        raise ValueError(f"resize_mode is {mode!r}; legal: asymmetric, half-pixel")
+    return None if mode is None else mode == "half-pixel"
 
 
 def zoo(name: str, seed: int = 0) -> Model:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _npukit, arguments
-from .arguments import Arrays, Path, Values
+from .arguments import Array, Arrays, Path, Values
 from .progress import Bar, Progress
 from .reports import Comparison, Proof, Report, Trace
 
@@ -55,7 +55,7 @@ class Program:
         """Runs the program bit-exactly, as the accelerator would.
 
         `x` is an array for the only input, or a mapping of arrays by input name; the first axis may hold several
-        samples. Returns an array if `x` is one and there is one output, otherwise a mapping. `integers` returns the
+        samples. A path is a file or a folder of samples, such as images. Returns an array if `x` is one and there is one output, otherwise a mapping. `integers` returns the
         machine's integers. `meaning` (`agreed`, `sequential`, `hardware`) selects the result if hardware computes
         something other than the instructions in sequence.
         """
@@ -75,10 +75,12 @@ class Program:
         integers: bool = False,
         meaning: str | None = None,
         check_memory: bool = False,
+        labels: Array | None = None,
         progress: Progress = None,
     ) -> Comparison:
         """Like `run`, but returns the report of `npu run`: errors against float, saturation and cycles; with `layers`, by layer.
 
+        With `labels` (an array of classes, or the path of a file), `accuracy` is the accuracy on the samples.
         Outputs with an error above `max_error` (a number, or text such as `5%`) are listed in `failures`.
         """
         running = {
@@ -90,6 +92,7 @@ class Program:
             "max_error": None if max_error is None else str(max_error),
             "meaning": meaning,
             "check_memory": check_memory,
+            "labels": arguments.labels(labels),
         }
         with Bar(progress) as shown:
             report, arrays = self._native.run(running, shown)
@@ -117,11 +120,14 @@ class Program:
         self,
         x: Arrays | None = None,
         *,
+        labels: Array | None = None,
         against: Path | None = None,
         preprocess: Values | None = None,
         progress: Progress = None,
     ) -> str:
         """Returns the page of `npu report`: layers, units, memories, the network and, with inputs, values and errors by layer.
+
+        `labels` of the inputs (an array of classes, or the path of a file) add the accuracy.
 
         `against` is the file of another program's page, to compare with. The page is one file, which needs no network
         connection: `pathlib.Path("report.html").write_text(program.to_html(x))`.
@@ -129,7 +135,8 @@ class Program:
         inputs = [] if x is None else arguments.arrays(x)
         other = None if against is None else arguments.path(against)
         with Bar(progress) as shown:
-            return self._native.page(inputs, arguments.preprocess(preprocess), other, shown)
+            values = arguments.preprocess(preprocess)
+            return self._native.page(inputs, values, arguments.labels(labels), other, shown)
 
     def verify(
         self,

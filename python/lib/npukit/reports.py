@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Default table of `to_pandas`: the first of these that the report has.
 TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "tensors", "outputs")
+# Columns that name a row, in the order in which tables begin with them.
+NAMES = ("index", "point", "target", "name", "model", "layer", "node", "op", "tensor", "output")
 # Maximum number of a table's rows shown in a notebook.
 SHOWN = 30
 
@@ -62,15 +64,14 @@ class Report:
         return list(self._tables())
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """Returns a table, for example `layers`, with one row per entry. Nested objects become columns."""
-        import pandas
-
+        """Returns a table, for example `layers`, with one row per entry. Names are first, nested objects become columns,
+        and missing values are NaN."""
         tables = self._tables()
         name = table or next((name for name in TABLES if tables.get(name)), next(iter(tables), None))
         if name not in tables:
             known = ", ".join(tables) or "none"
             raise KeyError(f"the report of {self._verb} has no table {table!r}; available: {known}")
-        return pandas.json_normalize(tables[name])
+        return frame(tables[name])
 
     def _tables(self) -> dict[str, list[dict[str, Any]]]:
         """Lists of objects by name; a list in a nested object is named like `truth.layers`."""
@@ -102,8 +103,36 @@ class Report:
     def _repr_html_(self) -> str:
         facts = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._lines())
         parts = [f"<p><b>{html.escape(self._verb)}</b></p><table>{facts}</table>"]
-        parts += [_html_table(name, rows) for name, rows in self._tables().items()]
+        parts += [html_table(name, rows) for name, rows in self._tables().items()]
         return "".join(parts)
+
+
+def frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
+    """Returns a table of rows: names first, NaN for missing values."""
+    import pandas
+
+    table = pandas.json_normalize(rows)
+    table = table[_names_first(str(name) for name in table)]
+    # A column with `None` has objects; one with NaN has numbers.
+    numbers = [name for name in table if table[name].map(_is_number_or_missing).all()]
+    return table.astype({name: "float64" for name in numbers if table[name].dtype == object})
+
+
+def _names_first(columns: Iterable[str]) -> list[str]:
+    known = list(columns)
+    return [*(name for name in NAMES if name in known), *(name for name in known if name not in NAMES)]
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with one level of nested objects as columns, such as `roofline.bound`."""
+    flat = {}
+    for key, value in row.items():
+        flat.update({f"{key}.{part}": one for part, one in value.items()} if isinstance(value, dict) else {key: value})
+    return flat
+
+
+def _is_number_or_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 def _is_table(value: Any) -> bool:
@@ -119,17 +148,23 @@ def _plain(value: Any) -> str:
 
 
 def _html_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(_is_plain(part) for part in value):
+        return html.escape(", ".join(_plain(part) for part in value))
     return html.escape(_plain(value) if _is_plain(value) else json.dumps(value)[:80])
 
 
-def _html_table(name: str, rows: list[dict[str, Any]]) -> str:
+def html_table(name: str, rows: list[dict[str, Any]]) -> str:
+    """Returns a table for a notebook."""
     if not rows:
         return ""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    shown = [_flat(row) for row in rows[:SHOWN]]
+    columns = _names_first(dict.fromkeys(key for row in shown for key in row))
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{_html_cell(row[column]) if column in row else ''}</td>" for column in columns) + "</tr>"
-        for row in rows[:SHOWN]
+        for row in shown
     )
     more = f"<p>… {len(rows) - SHOWN} more</p>" if len(rows) > SHOWN else ""
     return f"<details open><summary>{html.escape(name)} ({len(rows)})</summary><table><tr>{head}</tr>{body}</table>{more}</details>"

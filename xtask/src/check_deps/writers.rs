@@ -59,7 +59,7 @@ const WRITERS: &[Writer] = &[
     ] },
     Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
     Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
-        "line.join(\" \")", "class",
+        "steps", "class", "style",
     ] },
     Writer { path: "crates/report/src/figure/timeline.rs", escapes: &["escaped"], markup: "<", plain: &[
         "EDGE", "colour", "path",

@@ -1,20 +1,24 @@
 //! The verb `npu explore`.
 
+mod points;
+
 use std::path::PathBuf;
 
 use clap::Args;
-use npukit::explore::{Condition, Journal, Point, Round};
+use npukit::explore::{Condition, Journal, Metric, Point, Round};
 use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
 use npukit::{Context, Error};
 
 use crate::answer::Answer;
+use crate::args::values::share;
 use crate::args::{CalibrationArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
 use crate::disk::{Appended, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::requests::{calibration, context, input_files, model_options, preprocess};
-use crate::table::{Cell, Column, Row, counted, facts, percent, table, thousands};
+use crate::table::{counted, facts, percent, thousands};
 use crate::text::remarks;
+use points::{Points, networks};
 
 /// Arguments of `npu explore`.
 #[derive(Debug, Args)]
@@ -36,6 +40,12 @@ pub struct ExploreArgs {
     /// Also compile points that a bound rules out
     #[arg(long)]
     pub exhaustive: bool,
+    /// Merge points within this share of the front, as `1%`
+    ///
+    /// Points that are at most this share worse than a Pareto-optimal point in every objective are
+    /// equal to it; the smallest machine of them remains on the front.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub epsilon: Option<f64>,
     /// Compile all layers only for points whose first layers do best
     ///
     /// Three rounds compile an eighth, a quarter and a half of the products; after each round the
@@ -70,6 +80,14 @@ pub struct ExploreArgs {
     /// Plot of the points by the first two objectives
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
     pub svg: Option<PathBuf>,
+    /// Figure or parameter that colors points in plots
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
+    pub color_by: Option<String>,
+    /// Figure or parameter that labels the front in plots
+    ///
+    /// The default is the number of the point, as in the table.
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
+    pub label_by: Option<String>,
     /// HTML page with all points, to select from in a browser
     #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
     pub html: Option<PathBuf>,
@@ -88,10 +106,11 @@ pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
     let context = context();
     let (request, space) = request(args, context)?;
     let condition = args.condition.as_deref().map(condition).transpose()?;
-    let mut report = match &args.resume {
+    let report = match &args.resume {
         Some(path) => resumed(&request, &space, path, context)?,
         None => explore(&request, Resume { known: Vec::new(), done: &|_| {} }, context)?,
     };
+    let mut report = report.drawn_by(args.color_by.clone(), args.label_by.clone())?;
     let mut written: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     if let Some(path) = &args.output {
         let is_csv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
@@ -116,7 +135,9 @@ pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
         written.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice())).collect();
     write_all(&all)?;
     report.artifacts = written.iter().map(|(path, _)| path.display().to_string()).collect();
-    Ok(Answer::new(text(&report), &report))
+    let objectives: Vec<Metric> = request.space.objectives.iter().map(|one| one.metric).collect();
+    let has_program = report.points.iter().any(|point| point.error.is_none());
+    Ok(Answer::new(text(&report, &objectives), &report).with_success(has_program))
 }
 
 /// Returns the request, and the text of the space.
@@ -136,6 +157,7 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         preprocess,
         sample: args.sample,
         seed: args.seed,
+        epsilon: args.epsilon,
         exhaustive: args.exhaustive,
         halve: args.halve,
     };
@@ -173,7 +195,7 @@ fn halved(report: &Report) -> String {
     format!("{} points, {}", thousands(first.points as u64), left.join(", "))
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, objectives: &[Metric]) -> String {
     let count = |count: usize, what: &str| counted(count as u64, what);
     let feasible = report.points.iter().filter(|point| point.feasible).count();
     let pruned = match report.pruned {
@@ -185,6 +207,11 @@ fn text(report: &Report) -> String {
         resumed => format!(", {} known before", thousands(resumed as u64)),
     };
     let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
+    let merged = match report.merged {
+        0 => String::new(),
+        merged => format!(", and {} that are nearly equal", thousands(merged as u64)),
+    };
+    let Points { constant, unknown, table } = Points::new(&front, objectives, report.best);
     let mut text = facts([
         ("halved", halved(report)),
         (
@@ -194,45 +221,12 @@ fn text(report: &Report) -> String {
         ("compiled", count(report.layers, "layer")),
         ("seconds", format!("{:.2}", report.seconds)),
         ("objectives", report.objectives.join(", ")),
-        ("front", format!("{} that are not dominated", count(front.len(), "point"))),
+        ("front", format!("{} that are not dominated{merged}", count(front.len(), "point"))),
+        ("same for all", constant),
+        ("unknown", unknown),
     ]);
-    text += &points(&front, report.best);
+    text += &table;
+    text += &networks(&front);
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
     text + &remarks(&[], &report.warnings)
-}
-
-/// Formats one line for each of these points.
-fn points(points: &[&Point], best: Option<u64>) -> String {
-    let Some(first) = points.first() else { return String::new() };
-    let names: Vec<&String> = first.parameters.keys().collect();
-    let mut columns = vec![Column::right("point")];
-    columns.extend(names.iter().map(|name| Column::right(name)));
-    columns.extend(["cycles", "ms", "error", "agree", "DSP", "BRAM"].map(Column::right));
-    columns.push(Column::left(""));
-    let row = |point: &&Point| {
-        let value = |name: &&String| match point.parameters.get(*name) {
-            Some(serde_json::Value::String(word)) => word.clone(),
-            Some(other) => other.to_string(),
-            None => String::new(),
-        };
-        let share = |share: Option<f64>| share.map_or_else(String::new, percent);
-        let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-        let area = |name| number(point.area.as_ref().and_then(|area| area.value(name)));
-        let mut cells: Vec<Cell> = vec![point.index.to_string().into()];
-        cells.extend(names.iter().map(|name| Cell::from(value(name))));
-        cells.extend(
-            [
-                point.cycles.map_or_else(String::new, thousands),
-                point.milliseconds.map_or_else(String::new, |ms| format!("{ms:.3}")),
-                share(point.relative_error),
-                share(point.argmax_agree),
-                area("dsp"),
-                area("bram"),
-                if best == Some(point.index) { "best".to_owned() } else { String::new() },
-            ]
-            .map(Cell::from),
-        );
-        Row::new(cells, None)
-    };
-    table(&columns, points.iter().map(row))
 }

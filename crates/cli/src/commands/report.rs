@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
+use npukit::{AccuracyOptions, InputFile};
 
 use crate::answer::Answer;
 use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs};
@@ -32,6 +33,11 @@ pub struct ReportArgs {
     /// As for `npu run`. Without them, values are unknown.
     #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
+    /// Labels of the samples: adds the accuracy
+    ///
+    /// As for `npu run`: a text file with one label per line, or a `.npy` or `.npz` file.
+    #[arg(long, value_name = "[OUTPUT=]FILE", help_heading = INPUTS, requires = "inputs")]
+    pub labels: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
@@ -76,7 +82,8 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
         ..time::Request::default()
     };
     let inputs = input_files(&args.inputs);
-    let request = Request { source, inputs, preprocess, time, against: args.against.clone() };
+    let accuracy = args.labels.as_deref().map(|labels| AccuracyOptions::new(InputFile::parse(labels)));
+    let request = Request { source, inputs, preprocess, accuracy, time, against: args.against.clone() };
     let reported = report(&request, context())?;
     let written = files(&reported, page(args)?, args.svg.as_deref());
     let all: Vec<(PathBuf, &[u8])> =

@@ -4,7 +4,7 @@ use super::point::Point;
 use super::space::{Objective, Space};
 
 /// Figures of a point in the order of the objectives; less is better.
-type Figures = Vec<f64>;
+pub(super) type Figures = Vec<f64>;
 
 /// Pareto-optimal points, with their figures.
 pub(super) struct Front<'a> {
@@ -28,9 +28,9 @@ impl<'a> Front<'a> {
         self.best.push((point.index, figures));
     }
 
-    /// Whether a point that was added is still on the front.
-    pub fn has(&self, point: &Point) -> bool {
-        self.best.iter().any(|(index, _)| *index == point.index)
+    /// Returns the places and the figures of the points on the front.
+    pub fn best(&self) -> &[(u64, Figures)] {
+        &self.best
     }
 
     /// Marks the better half of the points by Pareto rank: the Pareto-optimal points first, then
@@ -44,11 +44,14 @@ impl<'a> Front<'a> {
         ranks.into_iter().map(|rank| rank <= last).collect()
     }
 
-    /// Returns a point of the front that dominates a point for which only lower bounds are known.
-    pub fn beats(&self, bounded: &Point) -> Option<u64> {
+    /// Returns a point of the front that dominates a point for which only lower bounds are known,
+    /// even if it is worse by the share `epsilon` in every objective.
+    pub fn beats(&self, bounded: &Point, epsilon: f64) -> Option<u64> {
         let milliseconds = Some(bounded.bound_milliseconds?);
         let figures = self.figures(&Point { milliseconds, ..bounded.clone() })?;
-        self.best.iter().find(|(_, best)| beats(best, &figures)).map(|(index, _)| *index)
+        let worse =
+            |best: &Figures| best.iter().map(|figure| loosened(*figure, epsilon)).collect::<Figures>();
+        self.best.iter().find(|(_, best)| beats(&worse(best), &figures)).map(|(index, _)| *index)
     }
 
     /// Returns the figures of a point in the order of the objectives (less is better), or `None` if
@@ -89,8 +92,13 @@ fn ranks(points: Vec<Option<Figures>>) -> Vec<usize> {
     ranks
 }
 
+/// Returns a figure that is worse by this share.
+pub(super) fn loosened(figure: f64, epsilon: f64) -> f64 {
+    figure + epsilon * figure.abs()
+}
+
 /// Whether `a` dominates `b`: at least as good in every figure and better in one.
-fn beats(a: &[f64], b: &[f64]) -> bool {
+pub(super) fn beats(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a <= b) && a.iter().zip(b).any(|(a, b)| a < b)
 }
 

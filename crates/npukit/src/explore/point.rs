@@ -49,8 +49,12 @@ pub struct Point {
     /// Whether all conditions hold.
     pub feasible: bool,
     /// Whether the point is Pareto-optimal: no other point is as good in every objective and better
-    /// in one.
+    /// in one. If points were merged, whether it represents Pareto-optimal points.
     pub pareto: bool,
+    /// Place of the point that represents this Pareto-optimal one, if points that are nearly equal
+    /// were merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<u64>,
     /// Figures by model.
     pub models: Vec<ModelPoint>,
     /// Reason why compiling or running it failed.
@@ -94,6 +98,23 @@ pub struct ModelPoint {
     pub snr_db: Option<f64>,
     /// Share of samples whose argmax agrees with float.
     pub argmax_agree: Option<f64>,
+}
+
+impl ModelPoint {
+    /// Returns a figure, or `None` if it is unknown or is not a figure of a model.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        match name {
+            "milliseconds" => self.milliseconds,
+            "cycles" => self.cycles.map(|cycles| cycles as f64),
+            "frames_per_second" => self.frames_per_second,
+            "instructions" => Some(self.instructions as f64),
+            "utilisation" => self.utilisation,
+            "relative_error" => self.relative_error,
+            "snr_db" => self.snr_db,
+            "argmax_agree" => self.argmax_agree,
+            _ => None,
+        }
+    }
 }
 
 /// Kind of figure of a point.

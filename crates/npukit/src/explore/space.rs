@@ -61,7 +61,11 @@ pub struct Objective {
 /// Maximum number of points in a space: each takes a few kilobytes.
 const MOST: usize = 1 << 20;
 /// Keys of the file.
-const KEYS: [&str; 6] = ["target", "parameters", "options", "where", "minimise", "maximise"];
+const KEYS: [&str; 8] =
+    ["target", "parameters", "options", "where", "minimize", "maximize", "minimise", "maximise"];
+/// Keys of objectives, in both spellings, and whether more is better.
+const OBJECTIVES: [(&str, bool); 4] =
+    [("minimise", false), ("minimize", false), ("maximise", true), ("maximize", true)];
 /// Maximum number of values in a range.
 const MOST_VALUES: usize = 1 << 16;
 /// Objective if the file names none.
@@ -93,7 +97,7 @@ impl Space {
         let conditions = texts("where", table.get("where"))?;
         let conditions = conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
         let mut objectives = Vec::new();
-        for (key, more_is_better) in [("minimise", false), ("maximise", true)] {
+        for (key, more_is_better) in OBJECTIVES {
             for name in texts(key, table.get(key))? {
                 objectives.push(objective(key, &name, more_is_better)?);
             }
@@ -393,6 +397,15 @@ mod tests {
         let wanted = json!({"array_size": 16, "system.clock_mhz": 150.5, "strategy": "local-vars", "target": "chip:large"});
         assert_eq!(parameters, wanted);
         assert_eq!(points[0].options["strategy"], "local-vars");
+    }
+
+    #[test]
+    fn objectives_have_both_spellings() {
+        let objectives = |spelled: [&str; 2]| {
+            let [least, most] = spelled;
+            space(&format!("target = \"t\"\n{least} = \"dsp\"\n{most} = \"snr_db\"")).objectives
+        };
+        assert_eq!(objectives(["minimize", "maximize"]), objectives(["minimise", "maximise"]));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use npukit_base::suggestion;
 use npukit_target::ArtifactFile;
 use serde::Serialize;
 
@@ -10,7 +11,8 @@ use super::report::json;
 use crate::Context;
 use crate::error::Error;
 use crate::explore::{
-    Condition, Exploration, Explored, Halved, Journal, Metric, Planned, Point, Round, csv, scatter,
+    Condition, Exploration, Explored, Halved, Journal, METRICS, Metric, Planned, Point, Round, SpaceError,
+    csv, is_drawable, scatter,
 };
 pub use crate::explore::{Request, Space};
 use crate::numbers::rescale::Calibration;
@@ -32,6 +34,8 @@ pub struct Report {
     pub pruned: usize,
     /// Skipped points, with the lower bound and the point that dominates it.
     pub pruned_points: Vec<Point>,
+    /// Number of Pareto-optimal points that another, nearly equal point represents.
+    pub merged: usize,
     /// Rounds that compiled only the first layers of the models.
     pub rounds: Vec<Round>,
     /// Number of points dropped after one of these rounds. A point of the front may be among them.
@@ -47,6 +51,12 @@ pub struct Report {
     /// Place of the best point by the requested objective, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best: Option<u64>,
+    /// Figure or parameter by which plots color the points, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub color_by: Option<String>,
+    /// Figure or parameter by which plots label the Pareto-optimal points, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_by: Option<String>,
     /// Files written.
     pub artifacts: Vec<String>,
     /// Warnings for the user.
@@ -162,6 +172,7 @@ impl Report {
             models: request.models.clone(),
             objectives: objectives(&request.space),
             warnings: warnings(&points, &request.space),
+            merged: points.iter().filter(|point| point.merged_into.is_some()).count(),
             points,
             pruned: pruned.len(),
             pruned_points: pruned,
@@ -172,6 +183,8 @@ impl Report {
             layers,
             layers_per_second: layers as f64 / seconds,
             best: None,
+            color_by: None,
+            label_by: None,
             artifacts: Vec::new(),
             seconds,
         }
@@ -203,9 +216,26 @@ impl Report {
         npukit_report::Report { version, title, runs, exploration }.page()
     }
 
+    /// Returns the report with the figures or parameters that color and label the points of plots.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Space`] for a name that no point has.
+    pub fn drawn_by(self, color_by: Option<String>, label_by: Option<String>) -> Result<Self, Error> {
+        for (key, name) in [("--color-by", &color_by), ("--label-by", &label_by)] {
+            let Some(name) = name.as_ref().filter(|name| !is_drawable(&self.points, name)) else { continue };
+            let chosen = self.points.iter().flat_map(|point| point.parameters.keys()).map(String::as_str);
+            let meant = suggestion(name, chosen.chain(METRICS.iter().map(|metric| metric.name)));
+            let reason = format!("no point has a figure or a parameter `{name}`{meant}");
+            return Err(SpaceError::Key { key: key.to_owned(), reason }.into());
+        }
+        let full = |name: String| Metric::named(&name).map_or(name, |metric| metric.name.to_owned());
+        Ok(Self { color_by: color_by.map(full), label_by: label_by.map(full), ..self })
+    }
+
     /// Returns a scatter plot of the points by the first two objectives.
     pub fn svg(&self, space: &Space) -> String {
-        scatter(&self.points, space)
+        scatter(&self.points, space, &self.models, self.color_by.as_deref(), self.label_by.as_deref())
     }
 
     /// Returns the best point by a figure, among the feasible points that meet `condition`.
@@ -216,7 +246,7 @@ impl Report {
     pub fn best_by(&self, objective: &str, condition: Option<&Condition>) -> Result<&Point, Error> {
         let none = |reason: String| Error::NoBest { objective: objective.to_owned(), reason };
         let metric = Metric::named(objective).ok_or_else(|| {
-            let known = crate::explore::METRICS.map(|metric| metric.name).join(", ");
+            let known = METRICS.map(|metric| metric.name).join(", ");
             none(format!("the figure is unknown; known figures: {known}"))
         })?;
         for name in condition.iter().flat_map(|condition| condition.names()) {

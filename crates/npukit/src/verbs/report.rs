@@ -18,6 +18,7 @@ use crate::inputs::{InputFile, Preprocess};
 use crate::model::origin::Origin;
 use crate::model::program::Program;
 use crate::model::source::{Input, Source};
+use crate::numbers::accuracy;
 use crate::report::verdict::SaturationRisk;
 use crate::run::batch::machine;
 
@@ -30,6 +31,8 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// Preprocessing of the samples.
     pub preprocess: Preprocess,
+    /// Measurement of accuracy on labeled samples, if requested; it needs samples.
+    pub accuracy: Option<accuracy::Options>,
     /// Options of timing, in addition to the source's options.
     pub time: time::Request,
     /// Page, or output of `npu report --json`, to compare with.
@@ -214,6 +217,7 @@ fn ran(program: &Program, request: &Request, context: Context<'_>) -> Result<run
         preprocess: request.preprocess.clone(),
         compare: program.origin.is_some(),
         meaning: request.time.meaning,
+        accuracy: request.accuracy.clone(),
         ..run::Request::default()
     };
     Ok(run::run_program(program, &request, context)?.0)
