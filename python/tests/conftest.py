@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import npukit as npu
+from npukit.keywords import spoken
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -21,14 +22,14 @@ def command_path():
 
 @pytest.fixture(scope="session")
 def command():
-    """Runs the command; returns its report."""
+    """Runs the command; returns its report in Python's words."""
     path = command_path()
     assert path.exists(), f"there is no command at {path}: `cargo build --release` makes it"
 
     def run(*arguments, status=0):
         done = subprocess.run([path, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr
-        return json.loads(done.stdout)
+        return spoken(json.loads(done.stdout))
 
     return run
 

@@ -281,17 +281,42 @@ def test_errors_name_keywords_and_not_options(network):
         ("`--rescale never` stores values", '`rescale="never"` stores values'),
         ("`--dim N=8` or `--input-shape x=1,3,8`", '`sizes={"N": 8}` or `shapes={"x": (1, 3, 8)}`'),
         ("--no-limit evaluates it", "`unlimited=True` evaluates it"),
+        ("`--option norms=host`, or another --strategy", '`norms="host"`, or another `strategy=`'),
+        ("`--resize-mode half-pixel`; see `npu run --compare`", '`resize_half_pixel=True`; see `npu run --compare`'),
         ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),
     ]:
         assert spoken({"error": told, "causes": [told], "file": told}) == {"error": wanted, "causes": [wanted], "file": told}
     with pytest.raises(npu.Error, match='^`rescale="always"` needs `calibrate=` with') as caught:
         network["model"].compile("tcu", rescale="always")
     assert "--" not in str(caught.value), str(caught.value)
+    verdict = network["model"].check("tcu", compile=True).verdict
+    assert "give typical inputs with `calibrate=`" in verdict["saturation"]["reason"]
 
 
 def test_keywords_of_messages_are_those_of_the_package():
-    functions = [npu.load, npu.Model.compile, npu.Model.evaluate, npu.Program.run, npu.Program.compare, npu.Program.verify]
-    functions.append(npu.Exploration.to_svg)
-    known = {name for function in functions for name in inspect.signature(function).parameters}
+    functions = [npu.load, npu.Model.compile, npu.Model.evaluate, npu.Program.run, npu.Program.compare, npu.Program.verify,
+                 npu.Program.time, npu.diff, npu.explore, npu.Exploration.to_svg]
+    known = {"strategy"} | {name for function in functions for name in inspect.signature(function).parameters}
     named = {keyword for keyword, _, _ in keywords._KEYWORDS.values()}
     assert named <= known, named - known
+
+
+# Options of the command that have no keyword: of files, of its output and of handwritten programs.
+OF_THE_COMMAND = {
+    "bounds", "cycles", "dump", "emit", "exe", "from-samples", "held-out", "json", "labels", "like", "listing",
+    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "output", "range", "saved-model", "state",
+    "strict", "strict-draft", "svg", "trace", "trace-range",
+}  # fmt: skip
+CRATES = pathlib.Path(__file__).parents[2] / "crates"
+
+
+@pytest.mark.skipif(not CRATES.exists(), reason="the sources are not here")
+def test_options_of_messages_have_a_keyword_or_are_of_the_command():
+    folders = [CRATES / "npukit/src", CRATES / "target/src", CRATES / "import/src", *CRATES.parent.glob("targets/*/src")]
+    named = set()
+    for path in (path for folder in folders for path in folder.rglob("*.rs") if path.name != "build.rs"):
+        lines = path.read_text().split("#[cfg(test)]")[0].splitlines()
+        for line in (line for line in lines if not line.lstrip().startswith("//")):
+            named |= {quoted or bare for quoted, _, bare in keywords._OPTION.findall(line)}
+    unknown = named - {""} - keywords._KEYWORDS.keys() - OF_THE_COMMAND - {"option"}
+    assert len(named) > 30 and not unknown, unknown

@@ -29,6 +29,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
         ("npu run p.s --target tcu:cmoda7 --motion matmul.svg", "Draw the numbers inside the array, cycle by cycle"),
+        ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
         ("npu run m.onnx --target float --input x.npy --dump t.npz", "Compute in float, and write every tensor"),
     ]),
     ("eval", &[

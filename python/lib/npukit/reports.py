@@ -1,4 +1,7 @@
-"""Reports of npukit: the keys of the command's `--json` as attributes, tables and HTML."""
+"""Reports of npukit: the keys of the command's `--json` as attributes, tables and HTML.
+
+Their sentences name keywords, where the command has options.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .keywords import spoken
 
 if TYPE_CHECKING:
     import pandas
@@ -26,7 +31,7 @@ class Report:
 
     def __init__(self, verb: str, facts: dict[str, Any]):
         self._verb = verb
-        self._facts = facts
+        self._facts: dict[str, Any] = spoken(facts)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

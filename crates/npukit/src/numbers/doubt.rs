@@ -12,7 +12,7 @@ const RELIABLE_DB: f64 = 20.0;
 
 /// Question about pixel values.
 const PIXELS: &str =
-    "all inputs are whole numbers from 0 to 255; did the training divide them by 255? Then add --scale 1/255";
+    "all inputs are whole numbers from 0 to 255; did the training divide them by 255? Then add `--scale 1/255`";
 
 /// Values up to this are not taken for pixels: labels and masks are whole numbers too.
 const SMALL: f32 = 16.0;
@@ -67,7 +67,7 @@ fn are_pixels(samples: &[Sample]) -> bool {
 fn remedy(origin: &Origin, saturations: &Saturations) -> &'static str {
     if !origin.is_calibrated() {
         return if saturations.inputs > 0 {
-            "scale them as in training (such as --scale 1/255), or give typical inputs with --calibrate"
+            "scale them as in training (such as `--scale 1/255`), or give typical inputs with --calibrate"
         } else {
             "give typical inputs with --calibrate"
         };
