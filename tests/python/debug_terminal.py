@@ -36,6 +36,11 @@ PROGRAMS = {
         ["s", "s", "s", "j", "Space", "s", ":who acc[0].0"],
         ["instruction 4 of 6", "2.3125", "*    4", "accumulators", "copied", "waits"],
     ),
+    "debug-motion": (
+        "matmul.s", TCU, "tcu:cmoda7",
+        ["s", "s", "s", "m", "]", "]", "]", "]"],
+        ["motion, cycle", "bias", "lane 3", "partial sum"],
+    ),
     "debug-opu": (
         "conv.s", example("opu/conv.s"), "opu",
         [":goto instruction 15", ":watch ofm[0] write if > 1000", "c"],

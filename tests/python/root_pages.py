@@ -28,6 +28,6 @@ def moved(link):
     pages = {source: page for page, source in PAGES.items()}
     if path in pages:
         return f"]({pages[path]}{heading})"
-    if path.startswith("docs/") and path.endswith(".md"):
+    if path.startswith("docs/") and path.endswith((".md", ".svg", ".png")):
         return f"]({path.removeprefix('docs/')}{heading})"
     return f"]({REPOSITORY}/{path}{heading})"

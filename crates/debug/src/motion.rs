@@ -39,8 +39,8 @@ impl Piece {
 /// Columns of spaces between two places.
 const SPACE: usize = 2;
 
-/// Returns the lines of a cycle. A unit has two: its operands, and the sum that it computes.
-/// Columns have the same width in all cycles.
+/// Returns the lines of a cycle. A unit has three: its operand, the number that it holds or its
+/// second operand, and its result. Columns have the same width in all cycles.
 pub fn frame(motion: &Motion, cycle: u64) -> Vec<Vec<Piece>> {
     let (rows, columns) = motion.size();
     let widths: Vec<usize> = (0..columns).map(|column| width(motion, column)).collect();
@@ -54,14 +54,14 @@ pub fn frame(motion: &Motion, cycle: u64) -> Vec<Vec<Piece>> {
             motion.places().iter().enumerate().find(is_here)
         };
         let has_units = motion.places().iter().any(|place| place.row == row && place.kind == PlaceKind::Unit);
-        for line in 0..if has_units { 2 } else { 1 } {
+        for line in 0..if has_units { 3 } else { 1 } {
             // Default: rows without a name.
             let name = motion.rows.get(row).filter(|_| line == 0).map_or("", String::as_str);
             let mut pieces = vec![Piece { text: format!("{name:<names$}"), kind: PieceKind::Name }];
             for (column, width) in widths.iter().enumerate() {
                 pieces.push(Piece::empty(SPACE));
                 match here(column) {
-                    Some((index, place)) => pieces.extend(drawn((index, place), &now, (line, *width))),
+                    Some(place) => pieces.push(drawn(place, &now, (line, *width))),
                     None => pieces.push(Piece::empty(*width)),
                 }
             }
@@ -71,40 +71,30 @@ pub fn frame(motion: &Motion, cycle: u64) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// Returns the pieces of a place in one of its lines.
+/// Returns the piece of a place in one of its lines.
 fn drawn(
     (index, place): (usize, &Place),
     now: &[(ValueKind, Visit)],
     (line, width): (usize, usize),
-) -> Vec<Piece> {
+) -> Piece {
     let value = |kind: ValueKind| {
         let is_here = |(other, visit): &&(ValueKind, Visit)| *other == kind && visit.place == index;
         now.iter().rev().find(is_here).map(|(_, visit)| short(visit.value))
     };
+    let piece = |kind, text: Option<String>| text.map(|text| Piece::new(kind, text, width));
+    let (operand, factor, sum) = (value(ValueKind::Operand), value(ValueKind::Factor), value(ValueKind::Sum));
     let held = place.held.map(short);
-    match (place.kind, line) {
-        (PlaceKind::Unit, 0) => {
-            let factor = value(ValueKind::Factor).or(held).map(|factor| format!("*{factor}"));
-            let held = factor.unwrap_or_default(); // Default: a unit without a second operand.
-            let left = width.saturating_sub(held.len());
-            let operand = value(ValueKind::Operand);
-            let operand =
-                operand.map_or_else(|| Piece::empty(left), |text| Piece::new(PieceKind::Operand, text, left));
-            vec![operand, Piece::new(PieceKind::Held, held, 0)]
-        }
-        (PlaceKind::Unit, _) => match value(ValueKind::Sum) {
-            Some(sum) => vec![Piece::new(PieceKind::Sum, format!("={sum}"), width)],
-            None => vec![Piece::empty(width)],
-        },
-        _ => {
-            let operand = value(ValueKind::Operand).or(value(ValueKind::Factor));
-            let operand = operand.map(|text| Piece::new(PieceKind::Operand, text, width));
-            let sum = value(ValueKind::Sum).map(|text| Piece::new(PieceKind::Sum, text, width));
-            let held = held.map(|held| Piece::new(PieceKind::Held, held, width));
-            let piece = operand.or(sum).or(held);
-            vec![piece.unwrap_or_else(|| Piece::new(PieceKind::Empty, ".", width))]
-        }
-    }
+    let found = match (place.kind, line) {
+        (PlaceKind::Unit, 0) => piece(PieceKind::Operand, operand),
+        (PlaceKind::Unit, 1) => piece(PieceKind::Held, factor.or(held).map(|held| format!("*{held}"))),
+        (PlaceKind::Unit, _) => piece(PieceKind::Sum, sum.map(|sum| format!("={sum}"))),
+        (_, 0) => piece(PieceKind::Operand, operand.or(factor))
+            .or(piece(PieceKind::Sum, sum))
+            .or(piece(PieceKind::Held, held))
+            .or(piece(PieceKind::Empty, Some(".".to_owned()))),
+        _ => None,
+    };
+    found.unwrap_or_else(|| Piece::empty(width))
 }
 
 /// Returns the width of a column, over all cycles.
@@ -120,7 +110,7 @@ fn width(motion: &Motion, column: usize) -> usize {
         let factor = longest(index, ValueKind::Factor);
         let held = place.held.map_or(factor, |held| short(held).len());
         match place.kind {
-            PlaceKind::Unit => (operand + 1 + held).max(sum + 1),
+            PlaceKind::Unit => operand.max(held + 1).max(sum + 1),
             PlaceKind::Register | PlaceKind::Memory => operand.max(sum).max(held).max(1),
         }
     };
@@ -155,8 +145,11 @@ mod tests {
         let visit = |cycle, place, value| Visit { cycle, place, value };
         motion.value(ValueKind::Operand, vec![visit(1, register, 1.5), visit(2, unit, 1.5)]);
         motion.value(ValueKind::Sum, vec![visit(2, unit, -3.0), visit(3, memory, -3.0)]);
-        assert_eq!(text(&motion, 1), "lane 0  1.5     *-2\n\n                  .\n");
-        assert_eq!(text(&motion, 2), "lane 0    .  1.5*-2\n                =-3\n                  .\n");
-        assert_eq!(text(&motion, 9), "lane 0    .     *-2\n\n                 -3\n");
+        assert_eq!(text(&motion, 1), "lane 0  1.5\n             *-2\n\n               .\n");
+        assert_eq!(
+            text(&motion, 2),
+            "lane 0    .  1.5\n             *-2\n             =-3\n               .\n"
+        );
+        assert_eq!(text(&motion, 9), "lane 0    .\n             *-2\n\n              -3\n");
     }
 }

@@ -29,7 +29,8 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let rows = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]);
     let [bar, middle, line] = rows.areas(frame.area());
     frame.render_widget(Pane::bar(status(app), app.look.bar()), bar);
-    let places = if middle.width >= WIDE { wide(middle) } else { narrow(middle) };
+    let wanted = motion::height(app);
+    let places = if middle.width >= WIDE { wide(middle, wanted) } else { narrow(middle) };
     listing::draw(app, frame, places.listing);
     match &app.motion {
         Some(shown) => motion::draw(app, shown, frame, places.memory),
@@ -53,12 +54,14 @@ struct Places {
     output: Rect,
 }
 
-/// Places the program at the left and the machine at the right.
-fn wide(area: Rect) -> Places {
+/// Places the program at the left and the machine at the right, with `wanted` lines if given.
+fn wide(area: Rect, wanted: Option<u16>) -> Places {
     let [left, right] = Layout::horizontal([Constraint::Percentage(45), Constraint::Min(0)]).areas(area);
     let lengths = [Constraint::Min(3), Constraint::Length(STEP), Constraint::Length(STEP)];
     let [listing, step, clock] = Layout::vertical(lengths).areas(left);
-    let [memory, output] = Layout::vertical([Constraint::Fill(3), Constraint::Fill(2)]).areas(right);
+    let memory = wanted.map_or(Constraint::Fill(3), Constraint::Length);
+    let output = wanted.map_or(Constraint::Fill(2), |_| Constraint::Min(3));
+    let [memory, output] = Layout::vertical([memory, output]).areas(right);
     Places { listing, memory, step, clock, output }
 }
 

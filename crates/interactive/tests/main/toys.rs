@@ -52,11 +52,12 @@ fn the_next_step_is_shown_in_motion() {
     screen.has("the next step has no drawing in motion");
     screen.keys("s");
     screen.has("motion, cycle 2 of 2 to 3; ] next, [ previous");
-    screen.has("adders  2*1  2.0625*-2");
-    screen.has("=3     =0.0625");
+    screen.has("adders   2   2.0625");
+    screen.has("        *1      *-2");
+    screen.has("        =3  =0.0625");
     screen.keys("]]");
     screen.has("motion, cycle 3 of 2 to 3");
-    screen.has("m         3     0.0625");
+    screen.has("m        3   0.0625");
     screen.keys("[");
     screen.has("motion, cycle 2 of 2 to 3");
     screen.keys("m");

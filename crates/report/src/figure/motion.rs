@@ -79,12 +79,9 @@ fn head(figure: &mut Figure, motion: &Motion, title: &str) {
         escaped(&clipped(title, TITLE))
     ));
     let has_factors = motion.values().iter().any(|value| value.kind == ValueKind::Factor);
-    let held = format!("\u{d7} {}", motion.names.held);
-    let legend = [
-        (OPERAND, motion.names.operand.to_owned()),
-        (if has_factors { FACTOR } else { "none" }, held),
-        (SUM, format!("= {}", motion.names.sum)),
-    ];
+    let held = motion.names.held;
+    let held = if has_factors { (FACTOR, held.to_owned()) } else { ("none", format!("\u{d7} {held}")) };
+    let legend = [(OPERAND, motion.names.operand.to_owned()), held, (SUM, motion.names.sum.to_owned())];
     figure.legend((EDGE, EDGE + 22.0), &legend, f64::INFINITY);
 }
 

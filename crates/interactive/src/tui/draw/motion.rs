@@ -12,6 +12,13 @@ use crate::tui::in_motion::InMotion;
 use crate::tui::look::Look;
 use crate::tui::pane::Pane;
 
+/// Returns the lines that a cycle needs, with the frame; `None` without a grid.
+pub(super) fn height(app: &App) -> Option<u16> {
+    let InMotion { found, cycle } = app.motion.as_ref()?;
+    let motion = found.as_ref().ok()?.as_ref()?;
+    u16::try_from(grid(app.look, motion, *cycle).len() + 2).ok()
+}
+
 /// Draws a cycle of the next step.
 pub(super) fn draw(app: &App, InMotion { found, cycle }: &InMotion, screen: &mut Frame<'_>, area: Rect) {
     let (title, lines) = match found {
