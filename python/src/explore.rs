@@ -67,6 +67,7 @@ impl Exploration {
             seed,
             exhaustive,
             halve,
+            costs: npukit::costs::Costs::default(),
         };
         let held = Arc::new(held);
         let inner = run(py, None, move || {

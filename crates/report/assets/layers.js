@@ -1,11 +1,12 @@
 // Table of all layers: cost, bound and error of each.
 (() => {
-  const { h, freshId, missing } = npukit.dom;
-  const { int, percent, short, ratio, decibels, plural } = npukit.numbers;
+  const { details, h, freshId, missing } = npukit.dom;
+  const { int, percent, short, ratio, decibels, energy, plural } = npukit.numbers;
   const { Table, bar } = npukit.table;
 
   const errorOf = (name) => (row) => row.truth?.[name] ?? null;
   const timeOf = (name) => (row) => row.time?.[name] ?? null;
+  const energyOf = (name) => (row) => row.energy?.[name] ?? null;
   const boundOf = (name) => (row) => row.time?.roofline?.[name] ?? null;
 
   const number = (key, label, value, write, hint) => ({ key, label, hint, number: true, value, show: (row) => write(value(row)) });
@@ -26,6 +27,20 @@
     ];
   }
 
+  /// Energy of each layer, by multiply-accumulates and memories.
+  function energies(run) {
+    const found = run.time.energy;
+    const of = (name) => (row) => row.energy?.memories?.[name] ?? null;
+    const memories = Object.keys(found.memories).map((name) => number(`energy-${name}`, name, of(name), energy));
+    return new Table({
+      name: "energies", caption: `Energy by ${found.technology}`, rows: run.layers,
+      columns: [
+        { key: "name", label: "layer", kind: "name", value: (row) => row.name },
+        number("joules", "energy", energyOf("joules"), energy), number("energy-macs", "MACs", energyOf("macs"), energy), ...memories,
+      ],
+    }).element;
+  }
+
   function compared() {
     return [
       number("own", "own error", errorOf("own_max_abs_error"), short, "Largest difference to the layer in float on the chip's own operands"),
@@ -43,6 +58,7 @@
       { key: "name", label: "layer", kind: "name", value: (row) => row.name,
         show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
       ...(run.time ? timed(widest) : []),
+      ...(run.time?.energy ? [number("energy", "energy", energyOf("joules"), energy, "Energy of a run by the technology table")] : []),
       ...(run.run?.truth ? compared() : []),
       ...(run.time ? [number("instructions", "instructions", timeOf("instructions"), int)] : []),
     ];
@@ -76,6 +92,7 @@
       if (!run.run?.truth) body.append(missing("Errors and saturations are missing: the report was made without an input."));
       if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);
+      if (run.time?.energy) body.append(details("Energy by layer and memory", energies(run)));
       scope.on("select", (key) => table.choose(key));
       table.choose(npukit.state.layer);
     },

@@ -4,14 +4,17 @@
 mod axis;
 mod breakdown;
 mod diagram;
+mod energy;
 mod roofline;
 mod scatter;
+mod stacked;
 mod timeline;
 
 use std::fmt::Write as _;
 
 pub use breakdown::breakdown;
 pub use diagram::diagram;
+pub use energy::{LayerEnergy, energy};
 pub use roofline::roofline;
 pub use scatter::{Class, Mark, Scatter};
 pub use timeline::timeline;

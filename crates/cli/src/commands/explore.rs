@@ -8,11 +8,11 @@ use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inp
 use npukit::{Context, Error};
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
+use crate::args::{CalibrationArgs, CostArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
 use crate::disk::{Appended, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
-use crate::requests::{calibration, context, input_files, model_options, preprocess};
+use crate::requests::{calibration, context, costs, input_files, model_options, preprocess};
 use crate::table::{Cell, Column, Row, counted, facts, percent, table, thousands};
 use crate::text::remarks;
 
@@ -57,6 +57,9 @@ pub struct ExploreArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub costs: CostArgs,
     /// File for all points: `.csv`, or `.jsonl` (JSON lines)
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT, value_parser = named(&["csv", "jsonl"]))]
     pub output: Option<PathBuf>,
@@ -138,6 +141,7 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         seed: args.seed,
         exhaustive: args.exhaustive,
         halve: args.halve,
+        costs: costs(&args.costs)?,
     };
     Ok((request, text))
 }
@@ -201,6 +205,9 @@ fn text(report: &Report) -> String {
     text + &remarks(&[], &report.warnings)
 }
 
+/// Returns a cost of a point; `None` if it is unknown.
+type CostOf = fn(&Point) -> Option<f64>;
+
 /// Formats one line for each of these points.
 fn points(points: &[&Point], best: Option<u64>) -> String {
     let Some(first) = points.first() else { return String::new() };
@@ -208,6 +215,14 @@ fn points(points: &[&Point], best: Option<u64>) -> String {
     let mut columns = vec![Column::right("point")];
     columns.extend(names.iter().map(|name| Column::right(name)));
     columns.extend(["cycles", "ms", "error", "agree", "DSP", "BRAM"].map(Column::right));
+    // Columns of costs that were not requested are left out.
+    let costs: [(&str, CostOf); 2] = [
+        ("ms with host", |point| point.total_milliseconds),
+        ("mJ", |point| point.joules.map(|joules| 1e3 * joules)),
+    ];
+    let costs = costs.into_iter().filter(|(_, of)| points.iter().any(|point| of(point).is_some()));
+    let costs: Vec<(&str, CostOf)> = costs.collect();
+    columns.extend(costs.iter().map(|&(name, _)| Column::right(name)));
     columns.push(Column::left(""));
     let row = |point: &&Point| {
         let value = |name: &&String| match point.parameters.get(*name) {
@@ -228,10 +243,13 @@ fn points(points: &[&Point], best: Option<u64>) -> String {
                 share(point.argmax_agree),
                 area("dsp"),
                 area("bram"),
-                if best == Some(point.index) { "best".to_owned() } else { String::new() },
             ]
             .map(Cell::from),
         );
+        let cost = |(_, of): &(&str, CostOf)| of(point).map_or_else(String::new, |cost| format!("{cost:.3}"));
+        cells.extend(costs.iter().map(|one| Cell::from(cost(one))));
+        let is_best = best == Some(point.index);
+        cells.push(Cell::from(if is_best { "best" } else { "" }));
         Row::new(cells, None)
     };
     table(&columns, points.iter().map(row))

@@ -7,13 +7,15 @@ use npukit::verbs::report::{Reported, Request, report};
 use npukit::verbs::time;
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs};
+use crate::args::{
+    CalibrationArgs, CostArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs,
+};
 use crate::chosen;
 use crate::disk::write_all;
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
-use crate::requests::{calibration_with, context, input_files, meaning, preprocess_samples, source};
+use crate::requests::{calibration_with, context, costs, input_files, meaning, preprocess_samples, source};
 use crate::table::facts;
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -51,7 +53,7 @@ pub struct ReportArgs {
     /// It may be of another target, strategy or version.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub against: Option<String>,
-    /// Folder for figures: `roofline.svg`, `breakdown.svg`, `timeline.svg`
+    /// Folder for figures: `roofline.svg`, `breakdown.svg`, `energy.svg`, `timeline.svg`
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     #[command(flatten)]
@@ -60,6 +62,9 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub options: TimeOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub costs: CostArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub timings: TimingsArgs,
@@ -73,6 +78,7 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
         source: source.clone(),
         options: args.options.0.clone(),
         meaning: meaning(&args.meaning),
+        costs: costs(&args.costs)?,
         ..time::Request::default()
     };
     let inputs = input_files(&args.inputs);
