@@ -69,6 +69,7 @@ impl Exploration {
             epsilon,
             exhaustive,
             halve,
+            costs: npukit::costs::Costs::default(),
         };
         let held = Arc::new(held);
         let inner = run(py, None, move || {

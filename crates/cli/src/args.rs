@@ -5,10 +5,12 @@ pub mod values;
 
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
+use npukit::costs::HostRates;
 use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
 
 use crate::args::values::{
-    dimension, fixed, given_range, input_shape, mem_file, motion, number, quantise_method, share, size, state,
+    dimension, fixed, given_range, host_rates, input_shape, mem_file, motion, number, quantise_method, share,
+    size, state,
 };
 use crate::candidates::targets;
 
@@ -28,6 +30,9 @@ pub const INPUTS: &str = "Inputs";
 
 /// Heading for comparisons of results.
 pub const ACCURACY: &str = "Accuracy";
+
+/// Heading for costs beyond the accelerator's cycles.
+pub const COSTS: &str = "Costs";
 
 /// Heading for files and printed output.
 pub const OUTPUT: &str = "Output";
@@ -140,6 +145,39 @@ pub struct CalibrationArgs {
     /// these inputs are nearest to float.
     #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
+}
+
+/// Option of counting the host's time.
+#[derive(Debug, Args)]
+#[command(next_help_heading = COSTS)]
+pub struct HostArgs {
+    /// Count the host's time at this speed, as `5,400e6`
+    ///
+    /// An estimate: each result element of a host step takes NS_PER_ELEMENT nanoseconds, and
+    /// inputs, outputs and values between segments are copied at BYTES_PER_S. Nothing overlaps.
+    /// There is no default, because no source states these figures for a board: measure them on
+    /// yours.
+    #[arg(long, value_name = "NS_PER_ELEMENT,BYTES_PER_S", value_parser = host_rates)]
+    pub host: Option<HostRates>,
+}
+
+/// Options of costs beyond the accelerator's cycles.
+#[derive(Debug, Args)]
+#[command(next_help_heading = COSTS)]
+pub struct CostArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub host: HostArgs,
+    /// Report energy by a table: `horowitz-45nm` or a file
+    ///
+    /// The table has the energy of a multiply-accumulate by type, and of a byte by memory. A file
+    /// has `name`, `source`, a part `[mac]` with keys int4, int8, int16, int32, fp16, bf16 and fp32,
+    /// as `int8 = { pj = 0.3, source = ".." }`, and a part `[memory]` with `registers` and `dram`, as
+    /// `{ pj_per_byte = 100, source = ".." }`, and the list `sram`, as
+    /// `[{ bytes = 8192, pj_per_byte = 1.25, source = ".." }]`. A figure that the table lacks is
+    /// unknown. The same work costs more on the fabric of an FPGA than by the table of an ASIC.
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub technology: Option<String>,
 }
 
 /// Options of preprocessing inputs.

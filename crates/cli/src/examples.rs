@@ -39,6 +39,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu time m.onnx --target tcu:ultra96v2", "Show cycles, milliseconds and where they go"),
         ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Write a trace of all units, for ui.perfetto.dev"),
         ("npu time m.onnx --target tcu:my.tarch@slow", "Use your own instance with one of its systems"),
+        ("npu time m.onnx --target opu --host 5,400e6", "Count steps on the host at 5 ns an element, and copies at 400 MB/s"),
+        ("npu time m.onnx --target tcu --technology horowitz-45nm -v", "Estimate energy by layer and memory"),
         ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
     ]),
     ("debug", &[
@@ -76,6 +78,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("bench", &[
         ("npu bench programs", "Compare cycles of reference networks with published ones"),
         ("npu bench programs --only resnet20v2,zcu104", "Select one network and one board"),
+        ("npu bench programs --host 5,400e6", "Add the host's estimated time to milliseconds"),
         ("npu bench speed --runs 9", "Measure the simulator, nine times each"),
     ]),
     ("host", &[
@@ -108,9 +111,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu report m.onnx --target tcu --input x.npy", "Show layers, units, memories and values"),
         ("npu report m.onnx --target opu --against report.html -o both.html", "Compare it with another target"),
         ("npu report m.onnx --target tcu --svg figures/", "Draw the roofline and the timeline for a paper"),
+        ("npu report m.onnx --target tcu --technology my.toml --host 5,400e6", "Add energy, and the host's time"),
     ]),
     ("explore", &[
         ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),
+        ("npu explore m.onnx --space space.toml --technology horowitz-45nm", "Compare joules, too"),
         ("npu explore m.onnx --space space.toml --resume points.log", "Continue the last run"),
         ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),

@@ -1,13 +1,14 @@
 //! Conversion of arguments to requests of the library: sources, inputs, number options.
 
+use npukit::costs::{Costs, Technology};
 use npukit::{
     AccuracyOptions, Calibration, Context, GivenRange, InputFile, Meaning, ModelOptions, OwnInputs,
     Preprocess, RescaleMode, Source, Stateful,
 };
 
 use crate::args::{
-    AccuracyArgs, CalibrationArgs, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs, Rescale, Resize,
-    SamplesArgs, SourceArgs, StateArgs, StrictArgs,
+    AccuracyArgs, CalibrationArgs, CostArgs, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs,
+    Rescale, Resize, SamplesArgs, SourceArgs, StateArgs, StrictArgs,
 };
 use crate::cache;
 use crate::disk::{Disk, settle};
@@ -128,6 +129,12 @@ pub fn meaning(args: &MeaningArgs) -> Meaning {
         (_, true) => Meaning::Hardware,
         _ => Meaning::Agreed,
     }
+}
+
+/// Returns the requested costs beyond the accelerator's cycles.
+pub fn costs(args: &CostArgs) -> Result<Costs, npukit::Error> {
+    let technology = args.technology.as_deref().map(|name| Technology::load(name, context())).transpose()?;
+    Ok(Costs { host: args.host.host, technology })
 }
 
 pub fn input_files(texts: &[String]) -> Vec<InputFile> {

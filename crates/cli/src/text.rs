@@ -2,6 +2,7 @@
 
 pub(super) mod accuracy;
 pub(super) mod comparison;
+pub(super) mod costs;
 pub(super) mod layers;
 pub(super) mod outputs;
 

@@ -175,6 +175,19 @@ pub enum Error {
     /// An exploration space is invalid, or no point of it meets the conditions.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// A technology table is malformed.
+    #[error("{path}, line {line}: {reason}")]
+    #[diagnostic(help(
+        "a table has `name`, `source`, [mac] with `int8 = {{ pj = 0.3, source = \"..\" }}`, and [memory]; `npu time --help` shows its keys"
+    ))]
+    Technology {
+        /// Path of the file.
+        path: String,
+        /// Line number, from 1.
+        line: usize,
+        /// Description of the error, with the legal keys or values.
+        reason: String,
+    },
     /// A file of points belongs to another exploration or is damaged.
     #[error("cannot resume the exploration in `{path}`")]
     #[diagnostic(help("give the models, space and samples that it was started with, or another file"))]
@@ -711,6 +724,7 @@ codes!(Error {
     NeedlessLike = "needless-like": "`--like` or `--model` is given with a model, which has its own names and shapes";
     NotLike = "not-like": "an artifact was not compiled from the model of `--like` or `--model`";
     Space = "invalid-space": "an exploration space is invalid, or no point of it meets the conditions";
+    Technology = "invalid-technology": "a technology table has an unknown key, lacks one, or a figure is out of range";
     Journal = "other-exploration": "a file of points belongs to another exploration, or is damaged";
     NoBest = "no-best-point": "no point of an exploration is best by the objective";
     NoTarget = "missing-target": "a model or a program needs a target";

@@ -26,12 +26,13 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_target::{Area, Phase, Survey, TargetError, leaves};
+use npukit_target::{Area, Pace, Phase, Survey, TargetError, TimeOptions, leaves};
 use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::Context;
 use crate::compare::comparison::compare;
+use crate::costs::{Costs, HostTime};
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
 use crate::model::origin::CompiledModel;
@@ -81,6 +82,8 @@ pub struct Request {
     /// Whether to compile only the first layers at first, and more of them for the better half,
     /// before the remaining points are compiled whole.
     pub halve: bool,
+    /// Costs beyond the accelerator's cycles: time of the host, and energy.
+    pub costs: Costs,
 }
 
 impl Request {
@@ -324,13 +327,17 @@ impl Exploration {
         let CompiledModel { origin, program: compiled } = source.calibrate(quantized, context)?;
         let program = compiled.report();
         let phase = Phase::begin("clock");
-        let pace = match compiled.pace() {
-            Ok(pace) => Some(pace),
+        let costs = &self.request.costs;
+        let counts_activity = costs.technology.is_some();
+        let options = TimeOptions { is_brief: true, counts_activity, ..TimeOptions::default() };
+        let time = match compiled.time(&options) {
+            Ok(time) => Some(time),
             // A target without a clock has no cycles.
             Err(TargetError::Unsupported { .. }) => None,
             Err(error) => return Err(error.into()),
         };
         drop(phase);
+        let pace = time.as_ref().map(Pace::of);
         let comparison = if network.samples.is_empty() {
             None
         } else {
@@ -338,6 +345,8 @@ impl Exploration {
         };
         let milliseconds = pace.and_then(|pace| pace.milliseconds);
         let batch = batch(&compiled.inputs(), origin.model.batch);
+        let with_host = costs.host.map(|rates| HostTime::of(rates, compiled.info(), milliseconds, batch));
+        let energy = time.as_ref().and_then(|time| costs.energy(time));
         Ok(ModelPoint {
             model: network.path.clone(),
             name: program.name,
@@ -350,6 +359,8 @@ impl Exploration {
             relative_error: comparison.and_then(|found| found.relative_error),
             snr_db: comparison.and_then(|found| found.snr_db),
             argmax_agree: comparison.and_then(|found| found.argmax_agree),
+            total_milliseconds: with_host.and_then(|host| host.latency_ms),
+            joules: energy.and_then(|energy| energy.total.joules),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod accelerator;
 mod compare;
+pub mod costs;
 mod error;
 pub mod explore;
 mod glossary;

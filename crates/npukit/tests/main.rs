@@ -9,6 +9,8 @@ mod assembly;
 mod bounds;
 #[path = "main/certificates.rs"]
 mod certificates;
+#[path = "main/costs.rs"]
+mod costs;
 #[path = "main/damage.rs"]
 mod damage;
 #[path = "main/diff.rs"]

@@ -1,5 +1,6 @@
 // Document of the page, and its layers: time, comparison, timeline and values of each layer under one key.
 npukit.data = (() => {
+  const { known } = npukit.numbers;
   const list = (value) => (Array.isArray(value) ? value : []);
 
   /// Returns unique keys of names in order: the second layer of a name is `NAME #2`.
@@ -29,6 +30,7 @@ npukit.data = (() => {
       time: add(list(run.time?.layers), "time"),
       truth: add(list(run.run?.truth?.layers), "truth"),
       timeline: add(list(run.timeline?.layers), "timeline"),
+      energy: add(list(run.time?.energy?.layers), "energy"),
     };
     list(run.distributions).forEach((one) => byKey.get(keys.truth[one.layer])?.values.push(one));
     return { layers: [...byKey.values()], byKey, keys };
@@ -42,8 +44,11 @@ npukit.data = (() => {
       clock: time?.clock_mhz ?? verdict?.clock_mhz ?? compile?.clock_mhz ?? null,
       clockSource: time?.clock_source ?? verdict?.clock_source ?? compile?.clock_source ?? null,
       cycles: time?.cycles?.[time.model] ?? verdict?.cycles ?? compile?.cycles?.model ?? null,
-      latency: time?.latency_ms ?? verdict?.latency_ms ?? compile?.latency_ms ?? null,
-      frames: time?.frames_per_second ?? verdict?.frames_per_second ?? compile?.frames_per_second ?? null,
+      latency: time?.host?.latency_ms ?? time?.latency_ms ?? verdict?.latency_ms ?? compile?.latency_ms ?? null,
+      frames: time?.host?.frames_per_second ?? time?.frames_per_second ?? verdict?.frames_per_second ?? compile?.frames_per_second ?? null,
+      chip: time?.latency_ms ?? null,
+      host: known(time?.host?.latency_ms) ? time.host : null,
+      energy: time?.energy?.joules ?? null,
       hostSteps: verdict?.host_steps ?? list(time?.host_steps).length,
       macs: time?.macs ?? verdict?.macs ?? compile?.macs ?? null,
       onChip: time?.macs_on_chip ?? verdict?.share_of_macs_on_chip ?? compile?.macs_on_chip ?? null,

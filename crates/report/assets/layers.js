@@ -1,11 +1,12 @@
 // Table of all layers: cost, bound and error of each.
 (() => {
-  const { h, freshId, missing } = npukit.dom;
-  const { int, percent, short, ratio, decibels, plural } = npukit.numbers;
+  const { details, h, freshId, missing } = npukit.dom;
+  const { int, percent, short, ratio, decibels, energy, plural } = npukit.numbers;
   const { Table, bar } = npukit.table;
 
   const errorOf = (name) => (row) => row.truth?.[name] ?? null;
   const timeOf = (name) => (row) => row.time?.[name] ?? null;
+  const energyOf = (name) => (row) => row.energy?.[name] ?? null;
   const boundOf = (name) => (row) => row.time?.roofline?.[name] ?? null;
 
   const number = (key, label, value, write, hint) => ({ key, label, hint, number: true, value, show: (row) => write(value(row)) });
@@ -24,6 +25,20 @@
         show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
       number("distance", "vs roofline", boundOf("distance"), ratio, "Cycles from the first to the last, divided by the roofline bound"),
     ];
+  }
+
+  /// Energy of each layer, by multiply-accumulates and memories.
+  function energies(run) {
+    const found = run.time.energy;
+    const of = (name) => (row) => row.energy?.memories?.[name] ?? null;
+    const memories = Object.keys(found.memories).map((name) => number(`energy-${name}`, name, of(name), energy));
+    return new Table({
+      name: "energies", caption: `Energy by ${found.technology}`, rows: run.layers,
+      columns: [
+        { key: "name", label: "layer", kind: "name", value: (row) => row.name },
+        number("joules", "energy", energyOf("joules"), energy), number("energy-macs", "MACs", energyOf("macs"), energy), ...memories,
+      ],
+    }).element;
   }
 
   /// Whether a layer has a number of such results.
@@ -46,6 +61,7 @@
       { key: "name", label: "layer", kind: "name", value: (row) => row.name,
         show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
       ...(run.time ? timed(widest) : []),
+      ...(run.time?.energy ? [number("energy", "energy", energyOf("joules"), energy, "Energy of a run by the technology table")] : []),
       ...(run.run?.truth ? compared(run) : []),
       ...(run.time ? [number("instructions", "instructions", timeOf("instructions"), int)] : []),
     ].filter(Boolean);
@@ -80,6 +96,7 @@
       else if (!has(run, "saturations") && !has(run, "underflows")) body.append(missing("No result of a layer saturated or became zero."));
       if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);
+      if (run.time?.energy) body.append(details("Energy by layer and memory", energies(run)));
       scope.on("select", (key) => table.choose(key));
       table.choose(npukit.state.layer);
     },

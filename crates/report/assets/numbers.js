@@ -46,5 +46,13 @@ npukit.numbers = (() => {
     return microseconds < 1000 ? `${short(microseconds)} \u00b5s` : `${short(microseconds / 1000)} ms`;
   }
 
-  return { DASH, known, int, fixed, percent, short, compact, ratio, decibels, plural, duration };
+  /// Formats joules in a suitable unit.
+  function energy(joules) {
+    if (!known(joules)) return DASH;
+    const units = [[1, "J"], [1e-3, "mJ"], [1e-6, "\u00b5J"], [1e-9, "nJ"]];
+    const [size, unit] = units.find(([least]) => joules >= least) ?? [1e-12, "pJ"];
+    return `${short(joules / size)} ${unit}`;
+  }
+
+  return { DASH, known, energy, int, fixed, percent, short, compact, ratio, decibels, plural, duration };
 })();

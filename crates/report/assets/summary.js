@@ -1,7 +1,7 @@
 // Summary: one run as tiles, two runs with ratios.
 (() => {
   const { h } = npukit.dom;
-  const { int, fixed, percent, short, ratio, decibels, plural, DASH, known } = npukit.numbers;
+  const { int, fixed, percent, short, ratio, decibels, energy, plural, DASH, known } = npukit.numbers;
   const { Table, bar } = npukit.table;
   const { list } = npukit.data;
 
@@ -15,6 +15,7 @@
       ["Latency, ms", of.latency, (value) => fixed(value, 3), false],
       ["Frames per second", of.frames, (value) => short(value, 4), true],
       ["Clock, MHz", of.clock, (value) => short(value, 4), null],
+      ["Energy of a run", of.energy, energy, false],
       ["MACs", of.macs, int, null],
       ["MACs on the chip", of.onChip, percent, true],
       ["Utilisation", of.utilisation, percent, true],
@@ -35,8 +36,24 @@
     return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), note && h("dd", { class: "note" }, note));
   }
 
+  /// Parts of a time with the host's estimated time.
+  function parts(of) {
+    const { steps, steps_ms, copies_ms } = of.host;
+    const [chip, host, copies] = [of.chip, steps_ms, copies_ms].map((ms) => `${short(ms, 4)} ms`);
+    return `${chip} on the accelerator + ${host} for ${plural(steps.length, "host step")} + ${copies} for copies (host estimated)`;
+  }
+
+  /// Energy of a run, or what is missing for it.
+  function energyNote(run) {
+    const found = run.time?.energy;
+    if (!found) return "unknown: npu report --technology takes a table";
+    if (!known(found.joules)) return `unknown: ${list(found.unknown).join("; ")}`;
+    return `of a run, by ${found.technology}; an FPGA needs more than by the table of an ASIC`;
+  }
+
   /// Rate of a run, or what its time does not include.
   function beyond(of) {
+    if (of.host) return `${short(of.frames, 4)} frames/s; ${parts(of)}`;
     return of.hostSteps > 0 ? `on the accelerator + ${plural(of.hostSteps, "host step")}, not counted` : `${short(of.frames, 4)} frames/s`;
   }
 
@@ -50,6 +67,7 @@
       tile("MACs", int(of.macs), `${percent(of.onChip)} on the chip`),
       tile("Utilisation", percent(of.utilisation), "of the multipliers, over all cycles"),
       tile("Roofline", ratio(roofline?.distance), roofline ? `times the bound, which is ${roofline.bound}` : "not computed"),
+      tile("Energy", energy(of.energy), energyNote(run)),
       tile("Instructions", int(of.instructions), `${int(of.segments)} ${of.segments === 1 ? "segment" : "segments"}`),
       ...errors(run));
   }

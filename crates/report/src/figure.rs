@@ -4,15 +4,18 @@
 mod axis;
 mod breakdown;
 mod diagram;
+mod energy;
 mod motion;
 mod roofline;
 mod scatter;
+mod stacked;
 mod timeline;
 
 use std::fmt::Write as _;
 
 pub use breakdown::breakdown;
 pub use diagram::diagram;
+pub use energy::{LayerEnergy, energy};
 pub use motion::motion;
 pub use roofline::roofline;
 pub use scatter::{Class, Groups, MOST_GROUPS, Mark, Scatter};

@@ -59,7 +59,7 @@ pub use contract::machine::{
 pub use contract::motion;
 pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
-pub use contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
+pub use contract::program::{Compiled, HostWork, Layer, ProgramInfo, ProgramPart, ProgramWords};
 pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
 pub use contract::target::Target;
 pub use contract::values::{OwnValues, Writer};
@@ -79,6 +79,7 @@ pub use lint::{
 pub use npukit_asm::{ListedWord, ListingLine};
 pub use npukit_lower::Problem;
 pub use phase::{PHASES, Phase, PhaseTime};
+pub use report::activity::{Activity, CountedMemory, Counts, MacType, MemoryClass};
 pub use report::area::{Area, block_rams, ultra_rams};
 pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
 pub use report::breakdown::{Breakdown, LayerCycles, LayerWork, OUTSIDE, SPAN_NOTE, Spent, Whole, share};

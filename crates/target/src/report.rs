@@ -1,5 +1,6 @@
 //! Results of verbs: plain values that serialize to the keys of `--json`.
 
+pub mod activity;
 pub mod area;
 pub mod benchmark;
 pub mod breakdown;

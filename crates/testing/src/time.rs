@@ -1,6 +1,6 @@
 //! Time reports: their parts add up, and memories do not exceed their size.
 
-use npukit_target::{TimeOptions, TimeReport};
+use npukit_target::{Compiled, TimeOptions, TimeReport};
 
 use crate::Suite;
 
@@ -16,6 +16,7 @@ impl Suite {
             let takes_time = report.cycles[&report.model] > 0;
             assert_eq!(takes_time, compiled.report().instructions > 0, "{}: takes time", subject.name);
             assert_eq!(compiled.time(&TimeOptions::default()).ok(), Some(report), "{}: again", subject.name);
+            counts_add_up(&subject.name, compiled);
         });
     }
 
@@ -34,6 +35,29 @@ impl Suite {
             );
         });
     }
+}
+
+/// Asserts that the counts of layers add up to the total, and that the host's work is known.
+fn counts_add_up(name: &str, compiled: &dyn Compiled) {
+    let options = TimeOptions { counts_activity: true, ..TimeOptions::default() };
+    let report = compiled.time(&options).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let Some(activity) = report.activity else {
+        // A graph without instructions runs on the host only.
+        assert_eq!(compiled.report().instructions, 0, "{name}: has no counts");
+        return;
+    };
+    if !report.layers.is_empty() {
+        assert_eq!(activity.layers.len(), report.layers.len(), "{name}: counts by layer");
+        let macs = activity.layers.iter().map(|counts| counts.macs).sum::<u64>();
+        assert_eq!(macs, activity.total.macs, "{name}: multiply-accumulates by layer");
+        for (place, memory) in activity.memories.iter().enumerate() {
+            let bytes = activity.layers.iter().map(|counts| counts.bytes[place]).sum::<u64>();
+            assert_eq!(bytes, activity.total.bytes[place], "{name}: bytes of {} by layer", memory.name);
+        }
+    }
+    let host = &compiled.info().host;
+    assert_eq!(host.elements.len(), compiled.report().host_steps.len(), "{name}: work of host steps");
+    assert!(!host.elements.contains(&None) && host.copied_bytes.is_some(), "{name}: {host:?}");
 }
 
 fn adds_up(name: &str, report: &TimeReport) {

@@ -12,7 +12,7 @@ use crate::isa::Isa;
 use crate::isa::asm::Listing;
 use crate::isa::op::Op;
 
-pub(crate) use counts::Counts;
+pub(crate) use counts::{Counts, ROW_BYTES, no_activity};
 pub(crate) use lives::{Life, Lives, Store};
 pub(crate) use table::Table;
 pub(crate) use timeline::{Played, Timeline, Tracks};

@@ -43,7 +43,7 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
         "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned", "colour",
     ] },
-    Writer { path: "crates/report/src/figure/breakdown.rs", escapes: &["escaped"], markup: "<", plain: &[
+    Writer { path: "crates/report/src/figure/stacked.rs", escapes: &["escaped"], markup: "<", plain: &[
         "EDGE", "bottom", "colour", "BAR",
     ] },
     Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &[

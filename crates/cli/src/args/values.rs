@@ -1,5 +1,6 @@
 //! Parsers of argument values.
 
+use npukit::costs::HostRates;
 use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
 
 pub fn mem_file(text: &str) -> Result<MemFile, String> {
@@ -52,6 +53,12 @@ pub fn share(text: &str) -> Result<f64, String> {
 pub fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
     number.filter(|number| *number >= 0.0).ok_or_else(|| "must be a non-negative number, as `2.5`".to_owned())
+}
+
+/// Parses `5,400e6`.
+pub fn host_rates(text: &str) -> Result<HostRates, String> {
+    let legal = "must be nanoseconds per element (from 0) and bytes per second (above 0), as `5,400e6`";
+    HostRates::parse(text).ok_or_else(|| legal.to_owned())
 }
 
 /// Parses a range of an input.

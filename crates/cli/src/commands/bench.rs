@@ -8,6 +8,7 @@ use clap_complete::ArgValueCandidates;
 use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench_with};
 
 use crate::answer::Answer;
+use crate::args::HostArgs;
 use crate::candidates::targets;
 use crate::colour::Mark;
 use crate::failure::Failure;
@@ -45,6 +46,9 @@ pub struct BenchArgs {
     pub alone: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
+    pub host: HostArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
 }
 
@@ -69,7 +73,8 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
         Some(BenchTable::Compile) => Some(Table::Compile),
         Some(BenchTable::Accuracy) => return accuracy::run(args),
     };
-    let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
+    let (only, runs, host) = (args.only.clone(), args.runs as usize, args.host.host);
+    let request = Request { table, only, runs, seed: args.seed, host };
     if let Some(task) = &args.alone {
         return alone::run(&request, task);
     }
@@ -103,6 +108,9 @@ fn text(report: &Report, view: &View) -> String {
     text.extend(report.failures.iter().map(|failure| format!("FAILED {failure}\n")));
     if report.rows.iter().any(|row| row.published.is_some()) {
         text += "published figures are quoted from the sources that --json names, not computed\n";
+    }
+    if report.rows.iter().any(|row| row.host_ms.is_some()) {
+        text += "ms and frames a second include the host's estimated time (--host)\n";
     }
     if report.debug_build {
         text += "this is a debug build: its simulator and compiler are slow\n";

@@ -11,11 +11,11 @@ use npukit::{Context, Error};
 
 use crate::answer::Answer;
 use crate::args::values::share;
-use crate::args::{CalibrationArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
+use crate::args::{CalibrationArgs, CostArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
 use crate::disk::{Appended, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
-use crate::requests::{calibration, context, input_files, model_options, preprocess};
+use crate::requests::{calibration, context, costs, input_files, model_options, preprocess};
 use crate::table::{counted, facts, percent, thousands};
 use crate::text::remarks;
 use points::{Points, networks};
@@ -67,6 +67,9 @@ pub struct ExploreArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub costs: CostArgs,
     /// File for all points: `.csv`, or `.jsonl` (JSON lines)
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT, value_parser = named(&["csv", "jsonl"]))]
     pub output: Option<PathBuf>,
@@ -160,6 +163,7 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         epsilon: args.epsilon,
         exhaustive: args.exhaustive,
         halve: args.halve,
+        costs: costs(&args.costs)?,
     };
     Ok((request, text))
 }

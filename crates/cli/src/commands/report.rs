@@ -8,13 +8,15 @@ use npukit::verbs::time;
 use npukit::{AccuracyOptions, InputFile};
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs};
+use crate::args::{
+    CalibrationArgs, CostArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs,
+};
 use crate::chosen;
 use crate::disk::write_all;
 use crate::endings::named;
 use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
-use crate::requests::{calibration_with, context, input_files, meaning, preprocess_samples, source};
+use crate::requests::{calibration_with, context, costs, input_files, meaning, preprocess_samples, source};
 use crate::table::facts;
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -57,7 +59,7 @@ pub struct ReportArgs {
     /// It may be of another target, strategy or version.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub against: Option<String>,
-    /// Folder for figures: `roofline.svg`, `breakdown.svg`, `timeline.svg`
+    /// Folder for figures: `roofline.svg`, `breakdown.svg`, `energy.svg`, `timeline.svg`
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     #[command(flatten)]
@@ -66,6 +68,9 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub options: TimeOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub costs: CostArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub timings: TimingsArgs,
@@ -79,6 +84,7 @@ pub fn run(args: &ReportArgs) -> Result<Answer, Failure> {
         source: source.clone(),
         options: args.options.0.clone(),
         meaning: meaning(&args.meaning),
+        costs: costs(&args.costs)?,
         ..time::Request::default()
     };
     let inputs = input_files(&args.inputs);

@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
+use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use crate::answer::Answer;
-use crate::args::{CalibrationArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
+use crate::args::{CalibrationArgs, CostArgs, INPUTS, MeaningArgs, OUTPUT, PreprocessArgs, SourceArgs};
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
 use crate::printable::line;
-use crate::requests::{calibration, context, meaning, preprocess, source};
+use crate::requests::{calibration, context, costs, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
+use crate::text::costs::{energy, energy_layers, energy_notes, host_note, latency_with_host};
 use crate::text::layers::{
     LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip, versus,
 };
@@ -71,6 +72,9 @@ pub struct TimeArgs {
     pub options: TimeOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
+    pub costs: CostArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -90,6 +94,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         meaning: meaning(&args.meaning),
         trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
         trace_range: args.trace_range.clone(),
+        costs: costs(&args.costs)?,
     };
     let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];
     check_apart(paths.into_iter().flatten().map(PathBuf::as_path))?;
@@ -129,7 +134,8 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
         ("cycles", cycles(&report.target, &time.cycles, &report.cost_model)),
-        ("latency", latency(&speed, report.host_steps.len())),
+        ("latency", headline(report, &speed)),
+        ("energy", energy(report.energy.as_ref())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),
@@ -137,6 +143,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     ];
     let mut text = facts(lines.into_iter().chain(trace))
         + &layers(&time.layers, view)
+        + &energy_layers(report.energy.as_ref())
         + &kinds(&time.kinds)
         + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
@@ -146,9 +153,19 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     }
     text += "\n";
     text += &clock_source(&speed);
+    text += &host_note(report.host.as_ref());
+    text += &energy_notes(report.energy.as_ref());
     text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
+}
+
+/// Formats the time of a run, with the host's time if it was requested.
+fn headline(report: &Report, speed: &Speed) -> String {
+    match (&report.host, speed.latency_ms.zip(speed.clock_mhz)) {
+        (Some(host), Some(chip)) => latency_with_host(chip, report.batch, host),
+        _ => latency(speed, report.host_steps.len()),
+    }
 }
 
 /// Formats the size of a trace.

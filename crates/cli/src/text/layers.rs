@@ -85,13 +85,18 @@ pub fn latency(speed: &Speed, host_steps: usize) -> String {
         let steps = counted(host_steps as u64, "host step");
         return format!("{time} on the accelerator at {mhz} MHz + {steps}, not counted");
     }
+    let rate = frames_per_second.map_or_else(String::new, |rate| rated(rate, *batch));
+    format!("{time}{rate} at {mhz} MHz")
+}
+
+/// Formats samples per second, or runs per second if the batch is unknown, after a time.
+pub fn rated(rate: f64, batch: Option<usize>) -> String {
     let of = match batch {
         Some(1) => "frames/s".to_owned(),
         Some(batch) => format!("frames/s for a batch of {batch}"),
         None => "runs/s".to_owned(),
     };
-    let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {} {of}", frames(rate)));
-    format!("{time}{rate} at {mhz} MHz")
+    format!(", {} {of}", frames(rate))
 }
 
 /// Formats the source of the clock frequency of [`latency`] as a note, if there is one.

@@ -69,6 +69,7 @@ impl Error {
             Self::HeldOut { path, line } | Self::HeldOutPrompt { path, line, .. } => {
                 Place::line(*line).in_file(Some(path))
             }
+            Self::Technology { path, line, .. } => Place::line(*line).in_file(Some(path)),
             Self::NotText { path, offset } => Place::offset(*offset).in_file(Some(path)),
             Self::Import { path, source } => model_place(source).in_file(Some(path)),
             Self::Description { path, source } => description_place(source).in_file(Some(path)),

@@ -44,6 +44,12 @@ pub struct Point {
     pub snr_db: Option<f64>,
     /// Share of samples whose argmax agrees with float; the lowest of all models.
     pub argmax_agree: Option<f64>,
+    /// Time of one run of all models in milliseconds, with the host's estimated time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_milliseconds: Option<f64>,
+    /// Energy of one run of all models in joules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules: Option<f64>,
     /// FPGA resources of the instance.
     pub area: Option<Area>,
     /// Whether all conditions hold.
@@ -98,6 +104,12 @@ pub struct ModelPoint {
     pub snr_db: Option<f64>,
     /// Share of samples whose argmax agrees with float.
     pub argmax_agree: Option<f64>,
+    /// Time in milliseconds with the host's estimated time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_milliseconds: Option<f64>,
+    /// Energy of a run in joules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules: Option<f64>,
 }
 
 impl ModelPoint {
@@ -129,7 +141,7 @@ pub struct Metric {
 }
 
 /// Every figure that may be an objective.
-pub const METRICS: [Metric; 11] = [
+pub const METRICS: [Metric; 13] = [
     Metric { name: "milliseconds", aliases: &["latency", "latency_ms"], more_is_better: false },
     Metric { name: "cycles", aliases: &[], more_is_better: false },
     Metric { name: "frames_per_second", aliases: &["throughput", "fps"], more_is_better: true },
@@ -137,6 +149,8 @@ pub const METRICS: [Metric; 11] = [
     Metric { name: "relative_error", aliases: &["error"], more_is_better: false },
     Metric { name: "snr_db", aliases: &[], more_is_better: true },
     Metric { name: "argmax_agree", aliases: &["accuracy"], more_is_better: true },
+    Metric { name: "total_milliseconds", aliases: &["total_latency"], more_is_better: false },
+    Metric { name: "joules", aliases: &["energy"], more_is_better: false },
     Metric { name: "dsp", aliases: &[], more_is_better: false },
     Metric { name: "bram", aliases: &[], more_is_better: false },
     Metric { name: "uram", aliases: &[], more_is_better: false },
@@ -168,6 +182,8 @@ impl Point {
         let models = &self.models;
         self.cycles = models.iter().map(|model| model.cycles).sum();
         self.milliseconds = models.iter().map(|model| model.milliseconds).sum();
+        self.total_milliseconds = models.iter().map(|model| model.total_milliseconds).sum();
+        self.joules = models.iter().map(|model| model.joules).sum();
         self.instructions = Some(models.iter().map(|model| model.instructions).sum());
         self.frames_per_second = match models.as_slice() {
             [model] => model.frames_per_second,
@@ -191,6 +207,8 @@ impl Point {
             "relative_error" => self.relative_error,
             "snr_db" => self.snr_db,
             "argmax_agree" => self.argmax_agree,
+            "total_milliseconds" => self.total_milliseconds,
+            "joules" => self.joules,
             name => self.area.as_ref()?.value(name),
         }
     }

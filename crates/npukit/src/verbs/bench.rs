@@ -16,6 +16,7 @@ use npukit_target::{Bar, Benchmark, Figure, Measure, Phase, split_system};
 use serde::Serialize;
 
 use crate::Context;
+use crate::costs::HostRates;
 use crate::error::Error;
 use crate::targets::targets;
 pub use compile::{Taken, Task};
@@ -35,7 +36,7 @@ pub enum Table {
 }
 
 /// Figures to measure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Table to measure; `None` for all.
     pub table: Option<Table>,
@@ -45,11 +46,14 @@ pub struct Request {
     pub runs: usize,
     /// Random seed of weights and inputs.
     pub seed: u64,
+    /// Assumed speed of the host, whose time is added to that of programs; `None` if it does not
+    /// count.
+    pub host: Option<HostRates>,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { table: None, only: Vec::new(), runs: 5, seed: 0 }
+        Self { table: None, only: Vec::new(), runs: 5, seed: 0, host: None }
     }
 }
 
@@ -85,8 +89,12 @@ pub struct Row {
     /// Peak resident memory of the process in bytes, for figures of the host; `None` if the system
     /// does not report it.
     pub peak_bytes: Option<u64>,
-    /// Time of a sample in milliseconds, for programs; `None` if the clock is unknown.
+    /// Time of a sample in milliseconds, for programs; `None` if the clock is unknown. It includes
+    /// the host's estimated time if a speed of the host is given.
     pub latency_ms: Option<f64>,
+    /// Estimated time of the host in milliseconds, which `latency_ms` includes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_ms: Option<f64>,
     /// Samples per second, one after the other, for programs; `None` if the clock is unknown.
     pub frames_per_second: Option<f64>,
     /// Cycles as a multiple of the roofline, and the side of the roofline, for programs.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::report::json;
 use crate::Context;
+use crate::costs::Costs;
 use crate::error::Error;
 use crate::explore::{
     Condition, Exploration, Explored, Halved, Journal, METRICS, Metric, Planned, Point, Round, SpaceError,
@@ -101,7 +102,9 @@ pub fn inputs(request: &Request, space: &str, context: Context<'_>) -> Result<Ve
         "{:?} {:?} {:?} {:?} {:?}",
         request.model, calibration, request.preprocess, request.sample, request.seed
     );
-    inputs.push(("the options".to_owned(), facts.into_bytes()));
+    let costs = &request.costs;
+    let costs = if *costs == Costs::default() { String::new() } else { format!(" {costs:?}") };
+    inputs.push(("the options".to_owned(), (facts + &costs).into_bytes()));
     Ok(inputs)
 }
 
@@ -155,7 +158,7 @@ fn warnings(points: &[Point], space: &Space) -> Vec<String> {
     let objectives = space.objectives.iter().map(|objective| objective.metric);
     let unknown = objectives.filter(is_unknown).map(|metric| {
         let name = metric.name;
-        format!("`{name}` is unknown for all points, so no point is on the front: errors need samples, area needs a target that reports it")
+        format!("`{name}` is unknown for all points, so no point is on the front: errors need samples, area a target that reports it, `joules` --technology and `total_milliseconds` --host")
     });
     unmade.into_iter().chain(unknown).collect()
 }

@@ -8,11 +8,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use npukit_report::Report;
-use npukit_report::figure::{breakdown, roofline, timeline};
+use npukit_report::figure::{self, LayerEnergy, breakdown, roofline, timeline};
 
 use super::{check, compile, run, time};
 use crate::Context;
 use crate::compare::layer_compare;
+use crate::costs::{Energy, EnergyParts};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::model::origin::Origin;
@@ -88,7 +89,7 @@ pub fn report_program(
     let time = time::time_program(program, &request.time, time::Sinks::default(), context)?;
     let ran = (!request.inputs.is_empty()).then(|| ran(program, request, context)).transpose()?;
     let (timeline, timeline_missing) = gathered(program, request, &time.time)?;
-    let figures = figures(&time.time, timeline.as_ref(), &time.name);
+    let figures = figures(&time, timeline.as_ref());
     let mut warnings: Vec<String> = time.warnings.clone();
     warnings.extend(ran.iter().flat_map(|run| &run.warnings).cloned());
     warnings.dedup();
@@ -270,11 +271,30 @@ fn gathered(
     }
 }
 
-fn figures(time: &TimeReport, units: Option<&Timeline>, name: &str) -> Vec<(&'static str, String)> {
+fn figures(report: &time::Report, units: Option<&Timeline>) -> Vec<(&'static str, String)> {
+    let (time, name) = (&report.time, &report.name);
     let causes = units.and_then(|units| breakdown(time, units, name));
+    let energy = report.energy.as_ref().and_then(|found| energy(found, name));
     let units = units.and_then(|units| timeline(units, name));
-    let all = [("roofline.svg", roofline(time, name)), ("breakdown.svg", causes), ("timeline.svg", units)];
+    let all = [
+        ("roofline.svg", roofline(time, name)),
+        ("breakdown.svg", causes),
+        ("energy.svg", energy),
+        ("timeline.svg", units),
+    ];
     all.into_iter().filter_map(|(file, svg)| Some((file, svg?))).collect()
+}
+
+/// Draws the energy of each layer; `None` if a part of it is unknown.
+fn energy(found: &Energy, name: &str) -> Option<String> {
+    let parts: Vec<&str> =
+        std::iter::once("MACs").chain(found.total.memories.keys().map(String::as_str)).collect();
+    let layer = |layer: &EnergyParts| {
+        let joules = std::iter::once(layer.macs).chain(layer.memories.values().copied());
+        Some(LayerEnergy { name: layer.name.clone(), joules: joules.collect::<Option<_>>()? })
+    };
+    let layers: Vec<LayerEnergy> = found.layers.iter().map(layer).collect::<Option<_>>()?;
+    figure::energy(&parts, &layers, name)
 }
 
 /// Returns the distribution of each layer's results that are in memory unchanged.

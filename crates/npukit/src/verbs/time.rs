@@ -12,6 +12,7 @@ use npukit_target::{
 use serde::Serialize;
 
 use crate::Context;
+use crate::costs::{Costs, Energy, HostTime};
 use crate::error::Error;
 use crate::model::program::Program;
 use crate::model::remarks::Remarks;
@@ -38,6 +39,8 @@ pub struct Request {
     /// Layers in the trace: a name, a pattern with `*`, or the first and the last one as `A..B`.
     /// `None` for the whole program.
     pub trace_range: Option<String>,
+    /// Costs beyond the accelerator's cycles to report.
+    pub costs: Costs,
 }
 
 /// Destinations of data that is too long for a report.
@@ -80,8 +83,14 @@ pub struct Report {
     /// Share of the model that the accelerator computes.
     #[serde(flatten)]
     pub on_chip: OnChip,
-    /// Steps that run on the host, which are not timed.
+    /// Steps that run on the host. `latency_ms` does not include their time.
     pub host_steps: Vec<HostStepReport>,
+    /// Estimated time of the host, if it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostTime>,
+    /// Energy, if a technology was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// Display name of the cost model whose key is `model`.
     pub cost_model: String,
     /// Cycles, time and layers.
@@ -152,7 +161,12 @@ fn report(
     context: Context<'_>,
 ) -> Result<Report, Error> {
     let compiled = program.compiled();
-    let options = TimeOptions { options, meaning: request.meaning, ..TimeOptions::default() };
+    let options = TimeOptions {
+        options,
+        meaning: request.meaning,
+        counts_activity: request.costs.technology.is_some(),
+        ..TimeOptions::default()
+    };
     check_extension(request, compiled)?;
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
@@ -178,7 +192,9 @@ fn report(
         warnings.extend(compiled.report().warnings);
     }
     time.notes.splice(0..0, notes);
-    Ok(Report { warnings, trace, ..Report::new(compiled, batch, time) })
+    let host = request.costs.host.map(|rates| HostTime::of(rates, compiled.info(), time.milliseconds, batch));
+    let energy = request.costs.energy(&time);
+    Ok(Report { warnings, trace, host, energy, ..Report::new(compiled, batch, time) })
 }
 
 /// Returns the extensions of traces in the formats of the target's own tools.
@@ -245,6 +261,8 @@ impl Report {
             warnings,
             on_chip: OnChip::of(&Survey::of(compiled)),
             host_steps,
+            host: None,
+            energy: None,
             cost_model,
             time,
             trace: None,

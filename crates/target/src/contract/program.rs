@@ -33,6 +33,28 @@ pub struct Layer {
     pub results: Vec<String>,
 }
 
+/// Work of the host in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostWork {
+    /// Number of result elements of each of [`ProgramReport::host_steps`]; `None` if unknown.
+    pub elements: Vec<Option<u64>>,
+    /// Bytes that the host copies to and from the machine's memory: inputs, outputs, and values
+    /// between segments or calls. Copies that the clock times do not count. `None` if unknown.
+    pub copied_bytes: Option<u64>,
+}
+
+impl HostWork {
+    /// Returns the work of steps that each keep the shape of the output to which they apply.
+    fn on_outputs(report: &ProgramReport, outputs: &[Port]) -> Self {
+        let elements = |name: &str| {
+            let output = outputs.iter().find(|output| output.name == name)?;
+            Some(output.shape.iter().fold(1, |all: u64, &size| all.saturating_mul(size as u64)))
+        };
+        let elements = report.host_steps.iter().map(|step| elements(&step.output)).collect();
+        Self { elements, copied_bytes: None }
+    }
+}
+
 /// Properties of a program that are known without running it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramInfo {
@@ -53,6 +75,8 @@ pub struct ProgramInfo {
     pub scales: Scales,
     /// Number of the model's multiply-accumulates that the host computes.
     pub host_macs: u64,
+    /// Work of the host in a run.
+    pub host: HostWork,
     /// Number of programs that the machine runs in sequence, with host steps in between. `None` for
     /// a single program.
     pub segments: Option<usize>,
@@ -62,8 +86,10 @@ pub struct ProgramInfo {
 
 impl ProgramInfo {
     /// Creates the info of a program with these inputs and outputs; everything further is unknown.
+    /// Its host steps are assumed to keep the shape of the output to which they apply.
     pub fn new(report: ProgramReport, inputs: Vec<Port>, outputs: Vec<Port>) -> Self {
         Self {
+            host: HostWork::on_outputs(&report, &outputs),
             report,
             inputs,
             outputs,
@@ -73,6 +99,13 @@ impl ProgramInfo {
             segments: None,
             time_forms: &[],
         }
+    }
+
+    /// Sets the bytes that the host copies.
+    #[must_use]
+    pub fn with_copies(mut self, bytes: Option<u64>) -> Self {
+        self.host.copied_bytes = bytes;
+        self
     }
 
     /// Returns the error of an unsupported verb. If only segmented programs lack the verb, the

@@ -7,6 +7,7 @@ use npukit_trace::Moments;
 use serde::Serialize;
 
 use crate::config::run_options::Meaning;
+use crate::report::activity::Activity;
 
 /// Options of a time measurement beyond the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub struct TimeOptions {
     pub measured: Option<MeasuredSamples>,
     /// Whether only the [`Pace`] is needed, without other options; faster if the compiler knows it.
     pub is_brief: bool,
+    /// Whether to count multiply-accumulates and bytes by memory ([`TimeReport::activity`]), which
+    /// takes longer on some targets.
+    pub counts_activity: bool,
 }
 
 /// A file of the hardware's sampling unit.
@@ -280,6 +284,10 @@ pub struct TimeReport {
     pub units: Vec<UnitTime>,
     /// Debug flags that rose during the program.
     pub flags: Vec<FlagTime>,
+    /// Multiply-accumulates and bytes by memory; missing unless they are requested and the target
+    /// counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
     /// Times by instruction; not part of the JSON report because of their number.
     #[serde(skip)]
     pub instructions: Vec<InstructionTime>,
@@ -295,6 +303,13 @@ impl LayerTime {
 }
 
 impl TimeReport {
+    /// Adds the counts of the program, as far as the report lists its layers.
+    #[must_use]
+    pub fn with_activity(self, activity: Option<Activity>) -> Self {
+        let rows = self.layers.len();
+        Self { activity: activity.map(|activity| activity.of_rows(rows)), ..self }
+    }
+
     /// Returns the start cycle of each instruction, as if they ran one after the other.
     pub fn moments(&self) -> Moments {
         Moments::new(self.instructions.iter().map(|instruction| (instruction.layer, instruction.cycles)))

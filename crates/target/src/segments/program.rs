@@ -17,7 +17,7 @@ use crate::contract::cosim::{CosimJudge, CosimOptions};
 use crate::contract::machine::{Machine, MachineOptions};
 use crate::contract::output::{Inputs, Output, RunResult};
 use crate::contract::port::Port;
-use crate::contract::program::{Compiled, Layer, ProgramInfo, ProgramPart, ProgramWords};
+use crate::contract::program::{Compiled, HostWork, Layer, ProgramInfo, ProgramPart, ProgramWords};
 use crate::contract::proof::FieldProgram;
 use crate::error::TargetError;
 use crate::files::parts::ArtifactFile;
@@ -210,6 +210,12 @@ pub(super) fn host_steps(graph: &Graph, reasons: &BTreeMap<String, String>) -> V
     graph.nodes.iter().map(step).collect()
 }
 
+/// Returns the number of elements of a node's results.
+fn elements(graph: &Graph, node: &Node) -> u64 {
+    let count = |&id| graph.shape(id).iter().fold(1, |all: u64, &size| all.saturating_mul(size as u64));
+    node.outputs.iter().map(count).fold(0, u64::saturating_add)
+}
+
 /// Combines the memory use of segments that run in sequence.
 pub(super) fn together<'a>(
     segments: impl Iterator<Item = &'a BTreeMap<String, MemoryReport>>,
@@ -287,6 +293,19 @@ impl SegmentedProgram {
         }
     }
 
+    /// Returns the work of the host: its steps in order, and the values that it copies to and from
+    /// each segment.
+    fn host_work(&self) -> HostWork {
+        let of_part = |part: &Part| match part {
+            Part::Chip(compiled) => compiled.info().host.elements.clone(),
+            Part::Host(graph) => graph.nodes.iter().map(|node| Some(elements(graph, node))).collect(),
+        };
+        HostWork {
+            elements: self.parts.iter().flat_map(of_part).collect(),
+            copied_bytes: self.chips().map(|chip| chip.info().host.copied_bytes).sum(),
+        }
+    }
+
     fn made_info(&self) -> ProgramInfo {
         let of_segments: Vec<&ProgramInfo> = self.chips().map(Compiled::info).collect();
         let host_macs = of_segments.iter().map(|info| info.host_macs);
@@ -299,6 +318,7 @@ impl SegmentedProgram {
         let ports = |ends: &[End]| ends.iter().map(End::port).collect();
         ProgramInfo {
             host_macs: self.hosts().map(Graph::macs).chain(host_macs).fold(0, u64::saturating_add),
+            host: self.host_work(),
             segments: Some(segments.sum()),
             // Between segments the host has real values.
             scales: of_segments.iter().flat_map(|info| info.scales.clone()).collect(),

@@ -21,6 +21,9 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
             all.model.clone_from(&time.model);
             (all.clock_mhz, all.clock_source) = (time.clock_mhz, time.clock_source.clone());
             all.milliseconds = Some(0.0);
+            all.activity = time.activity;
+        } else {
+            all.activity = all.activity.zip(time.activity).and_then(|(sum, more)| sum.join(more));
         }
         for (model, cycles) in &time.cycles {
             *all.cycles.entry(model.clone()).or_default() += cycles;

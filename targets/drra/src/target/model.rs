@@ -7,10 +7,10 @@ use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Compiled, CycleSpan, DriverData, FieldProgram, Finding, HostStepReport, Inputs, KindTime,
-    Layer, LayerCycles, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port, PortError, PortPlace,
-    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
-    Stage, TargetError, TimeOptions, TimeReport, Whole, as_element,
+    Activity, ArtifactFile, Compiled, CycleSpan, DriverData, FieldProgram, Finding, HostStepReport, HostWork,
+    Inputs, KindTime, Layer, LayerCycles, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port,
+    PortError, PortPlace, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
+    Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -21,7 +21,7 @@ use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
 use super::trace::record;
 use crate::check::{ELSEWHERE, findings};
-use crate::clock::Lives;
+use crate::clock::{Counts, Lives, ROW_BYTES, no_activity};
 use crate::isa::asm::{Listing, disassemble};
 use crate::machine::exec::word::{fits, integer};
 use crate::program::artifact::Model;
@@ -84,6 +84,20 @@ impl Model {
         let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
         let own = steps.filter(|(_, calls)| calls.iter().all(Vec::is_empty));
         own.map(|(step, _)| host_step(&self.executable.plan, step)).collect()
+    }
+
+    /// Returns the number of elements that each host step makes.
+    fn host_elements(&self) -> Vec<Option<u64>> {
+        let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
+        let own = steps.filter(|(_, calls)| calls.iter().all(Vec::is_empty));
+        own.map(|(step, _)| Some(self.value(step.result).elements() as u64)).collect()
+    }
+
+    /// Returns the bytes of the rows with which the driver fills the input buffer, and which it
+    /// takes from the output buffer, over all calls.
+    fn copied_bytes(&self) -> u64 {
+        let rows = self.executable.numbered().map(|(_, _, call)| call.input_rows() + call.output_rows());
+        rows.map(|rows| (rows * ROW_BYTES) as u64).sum()
     }
 
     /// Use of the input and output buffers per call, and of the instruction memories per kernel.
@@ -258,6 +272,7 @@ impl Model {
         let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
         ProgramInfo {
             layers: plan.steps.iter().map(layer).collect(),
+            host: HostWork { elements: self.host_elements(), copied_bytes: Some(self.copied_bytes()) },
             ..ProgramInfo::new(report, self.ports(&plan.inputs), self.ports(&plan.outputs))
         }
     }
@@ -359,7 +374,8 @@ impl Compiled for Model {
             let time = LayerCycles { cycles, span, ..LayerCycles::default() };
             whole.layer(&LayerWork { name: &step.name, macs }, &time)
         });
-        Ok(TimeReport {
+        let counts = options.counts_activity.then(|| self.activity()).transpose()?;
+        let time = TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             model: MODEL.to_owned(),
             assumptions: self.assumptions(),
@@ -373,7 +389,8 @@ impl Compiled for Model {
             layers: layers.collect(),
             kinds: self.kinds(whole),
             ..TimeReport::default()
-        })
+        };
+        Ok(time.with_activity(counts))
     }
 }
 
@@ -390,6 +407,27 @@ impl Model {
             }
         }
         Some(kernels)
+    }
+
+    /// Runs each kernel once, and counts the work of all calls.
+    ///
+    /// Errors: a fault of a kernel.
+    fn activity(&self) -> Result<Activity, TargetError> {
+        let Executable { fabric, plan, .. } = &self.executable;
+        let mut kernels: BTreeMap<usize, Counts<'_>> = BTreeMap::new();
+        let mut activity = no_activity(fabric, plan.steps.len());
+        for (step, kernel, call) in self.executable.numbered() {
+            let counts = match kernels.entry(kernel) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let mut counts = Counts::new(fabric);
+                    self.executable.watch(kernel, call, &mut counts).map_err(TargetError::failed)?;
+                    entry.insert(counts)
+                }
+            };
+            activity.add(step, counts.macs(), &counts.bytes());
+        }
+        Ok(activity)
     }
 
     /// Returns the assumptions on which the cycles in a report rest.

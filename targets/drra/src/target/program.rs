@@ -18,7 +18,7 @@ use super::maps::{Shown, maps};
 use super::options::chosen;
 use super::{fabric_of_the_seed, meant};
 use crate::check::{findings_with, lints, memory};
-use crate::clock::{Counts, Lives, Table, Timeline, Tracks, port_names};
+use crate::clock::{Counts, Lives, ROW_BYTES, Table, Timeline, Tracks, no_activity, port_names};
 use crate::config::component::Component;
 use crate::config::fabric::{Fabric, ROW_WORDS, Row};
 use crate::config::revision::Revision;
@@ -146,9 +146,11 @@ impl DrraProgram {
             warnings: warnings.collect(),
         };
         let ports = |all: &[Binding]| all.iter().map(port).collect();
+        let rows = inputs.iter().chain(outputs).map(|binding| u64::from(binding.rows));
+        let copied = rows.reduce(u64::saturating_add).map(|rows| rows.saturating_mul(ROW_BYTES as u64));
         ProgramInfo {
             time_forms: &[TimeForm::Cycles],
-            ..ProgramInfo::new(report, ports(inputs), ports(outputs))
+            ..ProgramInfo::new(report, ports(inputs), ports(outputs)).with_copies(copied)
         }
     }
 }
@@ -211,7 +213,12 @@ impl Compiled for DrraProgram {
         let fabric = &self.artifact.fabric;
         let mut counts = Counts::new(fabric);
         let run = self.observe(&mut counts)?;
-        Ok(report(&self.artifact, &counts, &run, clock))
+        let activity = options.counts_activity.then(|| {
+            let mut activity = no_activity(fabric, 0);
+            activity.add(0, counts.macs(), &counts.bytes());
+            activity
+        });
+        Ok(report(&self.artifact, &counts, &run, clock).with_activity(activity))
     }
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {

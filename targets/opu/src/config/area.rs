@@ -7,13 +7,13 @@ use crate::config::datatype::DataType;
 
 /// Words of the feature buffer and of the partial-sum buffer, with 64 elements each (specification,
 /// 3.2).
-const PIXELS: u64 = 2048;
+pub(crate) const PIXELS: u64 = 2048;
 /// Elements per word of these buffers.
-const CHANNELS: u64 = 64;
+pub(crate) const CHANNELS: u64 = 64;
 /// Words of the weight buffer, with 1024 weights each (specification, 8.1).
-const SLICES: u64 = 64;
+pub(crate) const SLICES: u64 = 64;
 /// Weights per word of the weight buffer.
-const WEIGHTS: u64 = 1024;
+pub(crate) const WEIGHTS: u64 = 1024;
 /// Copies of a buffer that is filled while it is read.
 const BANKS: f64 = 2.0;
 /// Explanation of the figures for reports.

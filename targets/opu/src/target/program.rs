@@ -199,6 +199,14 @@ impl OpuProgram {
         all
     }
 
+    /// Returns the bytes of inputs and outputs in memory; `None` for a program that declares none.
+    fn copied_bytes(&self) -> Option<u64> {
+        let Program { inputs, outputs, config, .. } = &self.program;
+        let size = config.types.itype.size_bytes();
+        let runs = inputs.iter().chain(outputs).flat_map(|binding| binding.planes.runs(size));
+        runs.map(|(_, group)| u64::from(group.channels * size)).reduce(u64::saturating_add)
+    }
+
     fn made_info(&self) -> ProgramInfo {
         let program = &self.program;
         let layers = &program.layers;
@@ -222,6 +230,7 @@ impl OpuProgram {
         ProgramInfo {
             layers: layers.iter().map(layer).collect(),
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
+                .with_copies(self.copied_bytes())
         }
     }
 }
@@ -293,7 +302,8 @@ impl Compiled for OpuProgram {
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        time::report(&self.program, options)
+        let counts = options.counts_activity.then(|| time::activity(&self.program)).transpose()?;
+        Ok(time::report(&self.program, options)?.with_activity(counts))
     }
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {

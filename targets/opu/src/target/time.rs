@@ -1,5 +1,6 @@
 //! Cycles of a program and their distribution, by the clock.
 
+mod activity;
 mod maps;
 mod profile;
 mod trace;
@@ -13,6 +14,7 @@ use crate::clock::{Clock, Engine, Slice, Totals};
 use crate::config::{Config, Port, Timing};
 use crate::isa::op::Op;
 use crate::program::Program;
+pub(super) use activity::activity;
 pub(super) use maps::maps;
 use profile::Profile;
 pub(super) use trace::record;

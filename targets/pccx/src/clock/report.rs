@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 
 use npukit_target::{
-    Breakdown, CycleSpan, LayerWork, Roofline, SPAN_NOTE, Spent, TimeReport, UnitTime, Wait as WaitTime,
-    share,
+    Activity, Breakdown, CountedMemory, CycleSpan, LayerWork, MacType, MemoryClass, Roofline, SPAN_NOTE,
+    Spent, TimeReport, UnitTime, Wait as WaitTime, share,
 };
 
 use crate::clock::timing::Bound;
 use crate::clock::trace::{Arch, Container, Event, EventType, Trace};
 use crate::clock::{Span, Timeline, Wait};
-use crate::config::Config;
-use crate::isa::op::{Device, Engine, Op};
+use crate::config::{Config, WORD_BYTES};
+use crate::isa::op::{Banks, Device, Engine, Op, Values};
+use crate::isa::usage::words_of;
 
 /// Name of the cost model.
 const MODEL: &str = "model";
@@ -95,6 +96,37 @@ pub fn report(
         instructions: breakdown.instructions(),
         ..TimeReport::default()
     }
+}
+
+/// Size of external memory, on which no instruction depends.
+const EXTERNAL_BYTES: u64 = 4 << 30;
+
+/// Returns the multiply-accumulates and the bytes of each memory: weights and host windows of
+/// external memory, as in the clock, and the L2 words that an instruction reads and writes.
+/// Operands are BF16 next to 4-bit weights.
+pub fn activity(
+    config: &Config,
+    ops: &[Op],
+    timeline: &Timeline,
+    layers: usize,
+    layer_of: impl Fn(usize) -> usize,
+) -> Activity {
+    let l2 = u64::from(config.l2_words) * WORD_BYTES as u64;
+    let memories = vec![
+        CountedMemory::new("external", MemoryClass::Dram, EXTERNAL_BYTES),
+        CountedMemory::new("L2", MemoryClass::Sram, l2),
+    ];
+    let (mut activity, mut banks) = (Activity::new(MacType::Bf16, memories, layers), Banks::default());
+    let words = |values: Option<Values>| values.map_or(0, |values| words_of(values.count));
+    for (index, (op, span)) in ops.iter().zip(&timeline.spans).enumerate() {
+        let access = op.access(&banks);
+        let written = words(access.writes) * if access.updates { 2 } else { 1 };
+        let moved = access.reads.map(words).into_iter().sum::<u64>() + written;
+        let external = span.cost.weight_bytes + span.cost.host_bytes;
+        activity.add(layer_of(index), span.cost.macs, &[external, moved * WORD_BYTES as u64]);
+        banks.step(op);
+    }
+    activity
 }
 
 /// Returns the source of the clock frequency.

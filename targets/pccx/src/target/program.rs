@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, Inputs, Layer, LayerWork,
-    MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramInfo, ProgramPart,
-    ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeForm,
-    TimeOptions, TimeReport, Unset, to_element,
+    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, HostWork, Inputs, Layer,
+    LayerWork, MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramInfo,
+    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError,
+    TimeForm, TimeOptions, TimeReport, Unset, to_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -160,6 +160,22 @@ impl PccxProgram {
         }
     }
 
+    /// Returns the number of elements that each host step computes; `None` for operations of a
+    /// program without a graph.
+    fn host_elements(&self) -> Vec<Option<u64>> {
+        let graph = &self.host().graph;
+        let elements = |name: &String| {
+            let shape = graph.shape(graph.find_value(name)?);
+            Some(shape.iter().fold(1, |all: u64, &size| all.saturating_mul(size as u64)))
+        };
+        let layers = self.host().layers.iter();
+        let helped = layers.filter(|layer| layer.host.is_some() || layer.help.is_some());
+        match self.host().layers.is_empty() {
+            true => vec![None; self.executable.program.host_ops.len()],
+            false => helped.map(|layer| layer.results.iter().map(elements).sum()).collect(),
+        }
+    }
+
     /// Returns the compiler's warnings; for an assembly program, its findings.
     fn warnings(&self) -> Vec<String> {
         match self.host().layers.is_empty() {
@@ -237,11 +253,14 @@ impl PccxProgram {
             results: layer.results.clone(),
         };
         let of_host = host.layers.iter().filter(|layer| layer.host.is_some());
+        let info = ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs));
         ProgramInfo {
+            // The clock counts the transfers through the coherent port.
+            host: HostWork { elements: self.host_elements(), copied_bytes: Some(0) },
             layers: host.layers.iter().map(layer).collect(),
             host_macs: of_host.map(|layer| layer.macs).fold(0, u64::saturating_add),
             time_forms: TIME_FORMS,
-            ..ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs))
+            ..info
         }
     }
 }
@@ -326,7 +345,10 @@ impl Compiled for PccxProgram {
         let work: Vec<LayerWork<'_>> =
             layers.iter().map(|layer| LayerWork { name: &layer.name, macs: layer.macs }).collect();
         let layer_of = |index: usize| layers.partition_point(|layer| layer.end as usize <= index);
-        Ok(report::report(&self.config, &self.executable.program.code, &timeline, &work, layer_of))
+        let code = &self.executable.program.code;
+        let counts = || report::activity(&self.config, code, &timeline, layers.len(), layer_of);
+        let counts = options.counts_activity.then(counts);
+        Ok(report::report(&self.config, code, &timeline, &work, layer_of).with_activity(counts))
     }
 
     fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {

@@ -221,6 +221,14 @@ impl TcuProgram {
         }
     }
 
+    /// Returns the bytes of inputs and outputs in DRAM0; `None` for a program that declares none.
+    fn copied_bytes(&self) -> Option<u64> {
+        let Program { config, inputs, outputs, .. } = &self.program;
+        let pieces = inputs.iter().chain(outputs).flat_map(|binding| &binding.pieces);
+        let vectors = pieces.map(|piece| piece.size).reduce(u64::saturating_add);
+        vectors.map(|vectors| vectors.saturating_mul(config.vector_bits() / 8))
+    }
+
     fn made_info(&self) -> ProgramInfo {
         let Program { inputs, outputs, layers, .. } = &self.program;
         let ports = |all: &[Binding]| all.iter().map(|binding| self.port(binding)).collect();
@@ -233,7 +241,7 @@ impl TcuProgram {
             layers: layers.map(layer).collect(),
             scales: self.port_scales(),
             time_forms: &[TimeForm::Samples],
-            ..ProgramInfo::new(self.report(), ports(inputs), ports(outputs))
+            ..ProgramInfo::new(self.report(), ports(inputs), ports(outputs)).with_copies(self.copied_bytes())
         }
     }
 }
@@ -309,11 +317,13 @@ impl Compiled for TcuProgram {
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        match &options.measured {
+        let time = match &options.measured {
             Some(measured) => self.samples_report(measured, options),
             None if options.is_brief => self.known_time().map_or_else(|| self.time_report(options), Ok),
             None => self.time_report(options),
-        }
+        };
+        let counts = options.counts_activity.then(|| breakdown::activity(&self.program));
+        Ok(time?.with_activity(counts))
     }
 
     fn write_time(

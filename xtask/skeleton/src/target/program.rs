@@ -5,15 +5,16 @@ use std::sync::OnceLock;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    ArtifactFile, Breakdown, Chosen, Compiled, Inputs, Layer, LayerWork, Output, Port, PortError,
-    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Spent, Stage,
-    TargetError, TimeOptions, TimeReport,
+    Activity, ArtifactFile, Breakdown, Chosen, Compiled, CountedMemory, Inputs, Layer, LayerWork, MacType,
+    MemoryClass, Output, Port, PortError, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
 };
 
 use super::TARGET;
 use super::instance::SkeletonInstance;
 use crate::clock;
 use crate::isa::codec::encode_program;
+use crate::isa::op::Op;
 use crate::machine::Machine;
 use crate::machine::state::FORMAT;
 use crate::program::{self, Binding, Program, artifact};
@@ -27,6 +28,8 @@ pub struct SkeletonProgram {
 
 /// Name of the cost model.
 const MODEL: &str = "clock";
+/// Bytes of a number in memory.
+const NUMBER_BYTES: u64 = 2;
 
 impl SkeletonProgram {
     pub const fn new(program: Program) -> Self {
@@ -51,6 +54,29 @@ impl SkeletonProgram {
         Ok(Output { name: binding.name.clone(), values, raw: raw.into_iter().map(i32::from).collect() })
     }
 
+    /// Returns the bytes of inputs and outputs, which the host copies.
+    fn copied_bytes(&self) -> Option<u64> {
+        let ports = self.program.inputs.iter().chain(&self.program.outputs);
+        ports.map(|binding| Some(NUMBER_BYTES * u64::from(binding.numbers()?))).sum()
+    }
+
+    /// Returns the bytes of the memory by layer; the machine does not multiply.
+    fn activity(&self) -> Activity {
+        let program = &self.program;
+        let size = NUMBER_BYTES * u64::from(program.config.memory_words);
+        let memories = vec![CountedMemory::new("memory", MemoryClass::Sram, size)];
+        let mut activity = Activity::new(MacType::Int16, memories, program.layers.len());
+        for (index, op) in program.instructions.iter().enumerate() {
+            let numbers = match *op {
+                Op::End => break,
+                Op::Add { n, .. } => 3 * u64::from(n),
+                Op::Relu { n, .. } => 2 * u64::from(n),
+            };
+            activity.add(program.layer_of(index), 0, &[NUMBER_BYTES * numbers]);
+        }
+        activity
+    }
+
     fn made_info(&self) -> ProgramInfo {
         let program = &self.program;
         let report = ProgramReport {
@@ -71,6 +97,7 @@ impl SkeletonProgram {
         ProgramInfo {
             layers: program.layers.iter().map(layer).collect(),
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
+                .with_copies(self.copied_bytes())
         }
     }
 }
@@ -131,7 +158,8 @@ impl Compiled for SkeletonProgram {
         });
         let spent: Vec<Spent> = spent.collect();
         let breakdown = Breakdown::new(&work, &spent, program.config.lanes.into());
-        Ok(TimeReport {
+        let activity = options.counts_activity.then(|| self.activity());
+        let time = TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), breakdown.cycles())]),
             model: MODEL.to_owned(),
             assumptions: vec!["instructions run one after the other".to_owned()],
@@ -145,7 +173,8 @@ impl Compiled for SkeletonProgram {
             kinds: breakdown.kinds(),
             instructions: breakdown.instructions(),
             ..TimeReport::default()
-        })
+        };
+        Ok(time.with_activity(activity))
     }
 }
 

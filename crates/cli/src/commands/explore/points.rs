@@ -6,7 +6,19 @@ use serde_json::Value;
 use crate::table::{Cell, Column, Row, percent, table, thousands};
 
 /// Figures that the table has if they are known, after the objectives.
-const SHOWN: [&str; 6] = ["milliseconds", "cycles", "relative_error", "argmax_agree", "dsp", "bram"];
+const SHOWN: [&str; 8] = [
+    "milliseconds",
+    "total_milliseconds",
+    "joules",
+    "cycles",
+    "relative_error",
+    "argmax_agree",
+    "dsp",
+    "bram",
+];
+
+/// Figures that are computed on request only.
+const REQUESTED: [&str; 2] = ["total_milliseconds", "joules"];
 
 /// Figures of a network, in the order of the columns.
 const OF_NETWORKS: [&str; 5] = ["milliseconds", "cycles", "utilisation", "relative_error", "argmax_agree"];
@@ -60,7 +72,11 @@ impl Points {
             return Self { constant: String::new(), unknown: String::new(), table: String::new() };
         };
         let is_objective = |name: &str| objectives.iter().any(|objective| objective.name == name);
-        let others = METRICS.into_iter().filter(|one| SHOWN.contains(&one.name) && !is_objective(one.name));
+        let is_known = |metric: &Metric| points.iter().any(|point| point.metric(*metric).is_some());
+        let others = METRICS
+            .into_iter()
+            .filter(|one| SHOWN.contains(&one.name) && !is_objective(one.name))
+            .filter(|one| !REQUESTED.contains(&one.name) || is_known(one));
         let figures: Vec<Figure<'_>> = objectives
             .iter()
             .map(|metric| Figure::of_metric(*metric, 0, points))
@@ -118,6 +134,8 @@ pub fn networks(points: &[&Point]) -> String {
 fn heading(name: &str) -> &str {
     match name {
         "milliseconds" => "ms",
+        "total_milliseconds" => "ms with host",
+        "joules" => "mJ",
         "frames_per_second" => "frames/s",
         "relative_error" => "error",
         "snr_db" => "SNR, dB",
@@ -133,7 +151,8 @@ fn heading(name: &str) -> &str {
 
 fn written(name: &str, value: f64) -> String {
     match name {
-        "milliseconds" => format!("{value:.3}"),
+        "milliseconds" | "total_milliseconds" => format!("{value:.3}"),
+        "joules" => format!("{:.3}", 1e3 * value),
         "frames_per_second" | "snr_db" => format!("{value:.1}"),
         "cycles" | "instructions" => thousands(value as u64),
         "relative_error" | "argmax_agree" | "utilisation" => percent(value),

@@ -147,6 +147,7 @@ impl Task {
             seconds: Some(seconds),
             peak_bytes,
             latency_ms: None,
+            host_ms: None,
             frames_per_second: None,
             above_bound: None,
             compile_seconds: None,

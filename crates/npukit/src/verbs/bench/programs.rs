@@ -15,6 +15,7 @@ use super::decoders;
 use super::speed::{host_milliseconds, speedup};
 use super::{LayerRow, Request, Row, Table, is_more_better, is_of_table, table_of};
 use crate::Context;
+use crate::costs::{HostRates, HostTime};
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::origin::Origin;
@@ -38,7 +39,8 @@ pub(super) fn figures(
         None => of_the_zoo(instance, benchmark, request, context)?,
     };
     let network = npukit_models::zoo::network(benchmark.network);
-    let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
+    let Request { seed, host, .. } = *request;
+    let program = Program { compiled: &*compiled, network, seed, host, compile_seconds };
     let is_task = |figure: &Figure| table_of(figure) == Table::Compile;
     let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure) && !is_task(figure));
     let row = |figure: &Figure| {
@@ -104,6 +106,8 @@ struct Program<'a> {
     network: Option<&'a Network>,
     /// Random seed of the samples.
     seed: u64,
+    /// Assumed speed of the host; `None` to leave out its time.
+    host: Option<HostRates>,
     compile_seconds: f64,
 }
 
@@ -113,6 +117,8 @@ struct Found {
     value: f64,
     /// Time in milliseconds at the board's clock, for a program.
     latency_ms: Option<f64>,
+    /// Estimated milliseconds of the host, which `latency_ms` includes.
+    host_ms: Option<f64>,
     /// Cycles as a multiple of the roofline, and the side of the roofline.
     above_bound: Option<(f64, &'static str)>,
     layers: Vec<LayerRow>,
@@ -151,7 +157,15 @@ impl Program<'_> {
         let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         let (value, layers) = (value(&time, cycles)?, layers(&time, figure.layers)?);
-        Ok(Found { value, latency_ms: time.milliseconds, above_bound, layers })
+        let (latency_ms, host_ms) = self.with_host(time.milliseconds);
+        Ok(Found { value, latency_ms, host_ms, above_bound, layers })
+    }
+
+    /// Adds the host's time, if it counts, to that of the accelerator; also returns it alone.
+    fn with_host(&self, chip_ms: Option<f64>) -> (Option<f64>, Option<f64>) {
+        let Some(rates) = self.host else { return (chip_ms, None) };
+        let latency_ms = HostTime::of(rates, self.compiled.info(), chip_ms, None).latency_ms;
+        (latency_ms, latency_ms.zip(chip_ms).map(|(all, chip)| all - chip))
     }
 
     /// Returns the efficiency in percent. Padding is not counted as work of the layers.
@@ -189,6 +203,7 @@ impl Program<'_> {
             seconds: None,
             peak_bytes: None,
             latency_ms: found.latency_ms,
+            host_ms: found.host_ms,
             frames_per_second: frames_per_second(found.latency_ms),
             above_bound: found.above_bound,
             compile_seconds: Some(self.compile_seconds),

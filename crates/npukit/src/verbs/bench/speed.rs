@@ -34,6 +34,7 @@ pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
             seconds: None,
             peak_bytes: None,
             latency_ms: None,
+            host_ms: None,
             frames_per_second: None,
             above_bound: None,
             compile_seconds: None,

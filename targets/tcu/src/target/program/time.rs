@@ -164,6 +164,7 @@ impl TcuProgram {
             instructions: breakdown.instructions(),
             units: measured.units,
             flags: measured.flags,
+            activity: None,
         }
     }
 
