@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use npukit::verbs::eval::{self, eval};
+use npukit::verbs::eval::{self, eval, eval_and_dump};
 use npukit::verbs::run::Request;
-use npukit::verbs::trace::{self, trace};
 use npukit::{Source, has_model_extension};
 
 use super::RunArgs;
@@ -35,17 +34,17 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
     let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
     check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
     let unlimited = args.source.model.no_limit;
-    let mut files = Vec::new();
-    if let Some(path) = &dump {
-        let source = Source { path: args.source.path.clone(), model: model.clone(), ..Source::default() };
-        let (inputs, preprocess) = (inputs.clone(), preprocess.clone());
-        let traced = trace::Request { source, model: None, inputs, preprocess, unlimited };
-        let mut staged = Staged::new(path)?;
-        trace(&traced, staged.writer(), context())?;
-        files.push(staged);
-    }
     let request = eval::Request { path, model, inputs, preprocess, stateful, unlimited, accuracy };
-    let (report, npz) = eval(&request, context())?;
+    let mut files = Vec::new();
+    let (report, npz) = match &dump {
+        Some(path) => {
+            let mut staged = Staged::new(path)?;
+            let evaluated = eval_and_dump(&request, staged.writer(), context())?;
+            files.push(staged);
+            evaluated
+        }
+        None => eval(&request, context())?,
+    };
     if let Some(path) = &args.output {
         let mut staged = Staged::new(path)?;
         staged.write(&npz)?;
