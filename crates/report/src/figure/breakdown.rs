@@ -48,14 +48,14 @@ pub fn breakdown(time: &TimeReport, timeline: &Timeline, program: &str) -> Optio
     for (place, causes) in timeline.causes.iter().enumerate() {
         // Default: cycles outside all layers have no multiply-accumulates.
         let ideal = time.layers.get(place).map_or(0, |layer| layer.roofline.compute);
-        bar(&mut figure, causes, ideal, (place, scale));
+        bar(&mut figure, causes, ideal, place, scale);
     }
     figure.legend((EDGE, bottom + AXIS), &entries, WIDTH);
     Some(figure.end())
 }
 
 /// Draws the bar of a layer.
-fn bar(figure: &mut Figure, causes: &LayerCauses, ideal: u64, (place, scale): (usize, f64)) {
+fn bar(figure: &mut Figure, causes: &LayerCauses, ideal: u64, place: usize, scale: f64) {
     let y = EDGE + place as f64 * (BAR + GAP);
     let name = if causes.name.is_empty() { "(no layer)" } else { &causes.name };
     figure.text((LEFT - 6.0, y + BAR * 0.85), "end", &clipped(name, 22));
