@@ -17,17 +17,12 @@ use std::path::PathBuf;
 use patterns::{PATTERNS, Pattern};
 use text::Passage;
 
+use crate::budgets::lowered;
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, files, root};
 
 /// One line for the help.
 pub const ABOUT: &str = "Counts words and patterns that WRITING.md replaces; a pattern's key lists its lines";
-
-/// Head of the file of budgets.
-const HEAD: &str = "\
-# Most matches of each pattern of `cargo xtask check-prose`, by part of the repository; absent is 0. Counts may only fall:
-# `--lower` writes those that fell. A budget rises only in a commit of its own, whose message gives the reason.
-";
 
 /// Counts by part of the repository, then by key of a pattern.
 type Counts = BTreeMap<String, BTreeMap<String, usize>>;
@@ -46,7 +41,8 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     match arguments {
         [] => compare(&budgets()?, &matches),
         [flag] if flag == "--lower" => {
-            files::write(&path(), &written(&lowered(budgets()?, &counts(&matches))))
+            let counts = counts(&matches);
+            files::write(&path(), &lowered(&files::read(&path())?, |part, key| number(&counts, part, key)))
         }
         [key] if PATTERNS.iter().any(|pattern| pattern.key == key) => {
             let lines = matches.iter().filter(|found| found.key == key);
@@ -108,14 +104,17 @@ fn counts(matches: &[Match]) -> Counts {
     counts
 }
 
+/// Returns the number of a part and a pattern; 0 if absent.
+fn number(counts: &Counts, part: &str, key: &str) -> usize {
+    counts.get(part).and_then(|keys| keys.get(key)).map_or(0, |&count| count)
+}
+
 /// Prints what exceeds its budget, and the total.
 fn compare(budgets: &Counts, matches: &[Match]) -> Result<(), Error> {
-    let budget =
-        |part: &str, key: &str| budgets.get(part).and_then(|keys| keys.get(key)).map_or(0, |&most| most);
     let mut problems = 0;
     for (part, keys) in counts(matches) {
         for (key, count) in keys {
-            let most = budget(&part, &key);
+            let most = number(budgets, &part, &key);
             if count > most {
                 problems += 1;
                 let lines = matches.iter().filter(|found| found.part == part && found.key == key);
@@ -129,28 +128,6 @@ fn compare(budgets: &Counts, matches: &[Match]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Found(Count(problems)))
-}
-
-/// Budgets, where counts are lower those.
-fn lowered(mut budgets: Counts, counts: &Counts) -> Counts {
-    for (part, keys) in &mut budgets {
-        for (key, budget) in keys.iter_mut() {
-            let count = counts.get(part).and_then(|keys| keys.get(key)).map_or(0, |&count| count);
-            *budget = count.min(*budget);
-        }
-        keys.retain(|_, budget| *budget > 0);
-    }
-    budgets.retain(|_, keys| !keys.is_empty());
-    budgets
-}
-
-fn written(budgets: &Counts) -> String {
-    let mut text = HEAD.to_owned();
-    for (part, keys) in budgets {
-        text += &format!("\n[\"{part}\"]\n");
-        keys.iter().for_each(|(key, budget)| text += &format!("{key} = {budget}\n"));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -185,13 +162,5 @@ mod tests {
     #[test]
     fn right_uses_are_exceptions() {
         assert_eq!(lines("README.md", "`N` stands for a number; an else branch.\n"), [""; 0]);
-    }
-
-    #[test]
-    fn budgets_only_fall_and_absent_ones_are_zero() {
-        let budgets: Counts = toml::from_str("[docs]\nstand = 2\nlie = 1\nwho = 1").expect("counts");
-        let counts: Counts = toml::from_str("[docs]\nstand = 1\nwho = 5").expect("counts");
-        let text = written(&lowered(budgets, &counts));
-        assert_eq!(text, format!("{HEAD}\n[\"docs\"]\nstand = 1\nwho = 1\n"));
     }
 }

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore prints to the terminal")]
 
 mod bless;
+mod budgets;
 mod cargo;
 mod check_budgets;
 mod check_defaults;

@@ -173,7 +173,7 @@ impl<'a> Assembler<'a> {
             _ => self.instruction(tokens, &mut read),
         };
         if self.recorder.is_some() {
-            self.record(line, label, tokens, (read, result.as_ref().ok()));
+            self.record(line, label, tokens, read, result.as_ref().ok());
         }
         let defined = result.and_then(|made| {
             self.emit(&made.bytes, line.origin.place(span_of(tokens)));
@@ -191,7 +191,8 @@ impl<'a> Assembler<'a> {
         line: &Line,
         label: Option<Token<'_>>,
         tokens: &[Token<'_>],
-        (read, made): (Option<Read>, Option<&Made>),
+        read: Option<Read>,
+        made: Option<&Made>,
     ) {
         let Some(recorder) = &mut self.recorder else { return };
         let place = |span| line.origin.place(span);
@@ -221,7 +222,7 @@ impl<'a> Assembler<'a> {
                 let file = self.expander.sources.name(line.origin.source);
                 let address = format!("{:08x}", self.assembly.bytes.len());
                 match read {
-                    Some(read) => read.record(recorder, line, tokens, &self.symbols, (address, made)),
+                    Some(read) => read.record(recorder, line, tokens, &self.symbols, address, made),
                     None => {
                         let row_of = |word: &str| self.grammar.row_of(word);
                         recorder.line(line, self.expander.code(line), file, &row_of, &|_| false);
@@ -459,7 +460,8 @@ impl Read {
         line: &Line,
         tokens: &[Token<'_>],
         symbols: &Symbols,
-        (address, made): (String, Option<&Made>),
+        address: String,
+        made: Option<&Made>,
     ) {
         let Self { row, values, said } = self;
         let place = |span| line.origin.place(span);

@@ -25,7 +25,7 @@ use npukit_isa::token::{Token, tokens};
 use crate::comment::Comments;
 use crate::error::{AsmError, source_span};
 use crate::experiment::{
-    DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, WAIT, Wait, no_more, statement,
+    DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Rest, Statement, WAIT, Wait, no_more, statement,
 };
 use crate::spans::span_of;
 use crate::symbols::Symbols;
@@ -224,7 +224,7 @@ impl<'a> Expander<'a> {
         if label.is_some() {
             return Err(labelled(format!("`.{name}`"), word.span));
         }
-        let rest = (word.span.end, code.get(word.span.end..).unwrap_or_default());
+        let rest = Rest { start: word.span.end, text: code.get(word.span.end..).unwrap_or_default() };
         self.directive(name, word, rest, tokens.get(2..).unwrap_or_default(), line, symbols)?;
         Ok(true)
     }
@@ -273,7 +273,7 @@ impl<'a> Expander<'a> {
         &mut self,
         name: &'static str,
         word: Token<'_>,
-        (start, rest): (usize, &str),
+        rest: Rest<'_>,
         arguments: &[Token<'_>],
         line: &Line,
         symbols: &Symbols,
@@ -284,16 +284,16 @@ impl<'a> Expander<'a> {
         }
         match name {
             "macro" => {
-                let found =
-                    Macro::parse(word.span, start, rest).map(|(name, found)| Block::Macro(name, found));
+                let found = Macro::parse(word.span, rest.start, rest.text)
+                    .map(|(name, found)| Block::Macro(name, found));
                 self.begin(line, word.span, found, Block::NoMacro)
             }
             "rept" => {
                 let found = argument::times(word, arguments, symbols).map(Block::Repeat);
                 self.begin(line, word.span, found, Block::Repeat(0))
             }
-            "include" => self.include(word, (start, rest), line),
-            _ if OF_EXPERIMENTS.contains(&name) => self.experiment(name, word, (start, rest), line, symbols),
+            "include" => self.include(word, rest, line),
+            _ if OF_EXPERIMENTS.contains(&name) => self.experiment(name, word, rest, line, symbols),
             "endm" => Err(stray("endm", "macro", word.span)),
             _ => Err(stray("endr", "rept", word.span)),
         }
@@ -306,19 +306,19 @@ impl Expander<'_> {
         &mut self,
         name: &'static str,
         word: Token<'_>,
-        (start, rest): (usize, &str),
+        rest: Rest<'_>,
         line: &Line,
         symbols: &Symbols,
     ) -> Result<(), AsmError> {
         let names = Names { symbols, file: self.sources.name(line.origin.source) };
-        let span = Span::new(word.span.start - 1, start + rest.trim_end().len());
+        let span = Span::new(word.span.start - 1, rest.start + rest.text.trim_end().len());
         let place = line.origin.place(span);
         if name == WAIT {
-            no_more(word.span, (start, rest))?;
+            no_more(word.span, rest)?;
             self.experiment.waits.push(Wait { place, position: self.instructions });
             return Ok(());
         }
-        let kind = statement(name, word.span, (start, rest), names)?;
+        let kind = statement(name, word.span, rest, names)?;
         self.experiment.statements.push(Statement { place, kind });
         Ok(())
     }

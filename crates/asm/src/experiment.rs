@@ -10,7 +10,7 @@ mod separate;
 
 use crate::place::Place;
 
-pub(crate) use line::{Names, no_more, statement};
+pub(crate) use line::{Names, Rest, no_more, statement};
 pub use separate::{Separated, separate};
 
 /// Directives of experiments, by their name in errors.

@@ -273,16 +273,22 @@ impl<'a> Forms<'a> {
                 outputs: node.outputs.clone(),
             };
         }
-        let values: Vec<&Value> = last.inputs.iter().map(|&id| self.graph.value(id)).collect();
-        let inferred = last.op.infer(&values)?;
-        let recorded = &self.graph.value(node.outputs[0]).info;
-        if inferred.first() != Some(recorded) {
-            let [left, right] = [inferred.first(), Some(recorded)]
-                .map(|info| info.map_or_else(Vec::new, |info| info.shape.clone()));
-            return Err(OpError::Shapes { op: last.op.name(), left, right });
-        }
+        self.check_shape(&last)?;
         self.graph.nodes.push(last);
         Ok(())
+    }
+
+    /// Refuses a node whose result is not as recorded.
+    fn check_shape(&self, node: &Node) -> Result<(), OpError> {
+        let values: Vec<&Value> = node.inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let inferred = node.op.infer(&values)?;
+        let recorded = &self.graph.value(node.outputs[0]).info;
+        if inferred.first() == Some(recorded) {
+            return Ok(());
+        }
+        let [left, right] = [inferred.first(), Some(recorded)]
+            .map(|info| info.map_or_else(Vec::new, |info| info.shape.clone()));
+        Err(OpError::Shapes { op: node.op.name(), left, right })
     }
 
     /// Applies the movements of the floats to the integers.

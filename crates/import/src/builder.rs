@@ -39,6 +39,24 @@ impl Builder {
         Self { graph, value_names, node_names, permuted: HashMap::new(), has_leftovers: false, budget }
     }
 
+    /// Refuses an iteration that changes the type of a carried value: `results` of `inner` are the
+    /// condition for another iteration, and the new values.
+    pub(crate) fn check_round(
+        &self,
+        inner: &Self,
+        results: &[ValueId],
+        carried: &[ValueId],
+    ) -> Result<(), Reason> {
+        for (&result, &carried) in results.iter().skip(1).zip(carried) {
+            let [found, expected] = [&inner.graph.value(result).info, &self.graph.value(carried).info];
+            if found != expected {
+                let (found, legal) = (found.to_string(), expected.to_string());
+                return Err(Reason::OperandValue { operand: "result of an iteration", found, legal });
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a node, or the constants that it folds to if all its operands are constants.
     ///
     /// Names are derived from `name`; [`Builder::rename`] later renames the results.

@@ -146,6 +146,18 @@ impl<'a> NodeBuilder<'a> {
         first(&self.emit_all(op, inputs)?, &self.name)
     }
 
+    /// Adds the operator on the node's first operands, which are called `operands`, and returns its
+    /// result.
+    pub(crate) fn direct(
+        &mut self,
+        op: impl Into<Op>,
+        operands: &[&'static str],
+    ) -> Result<Vec<ValueId>, Reason> {
+        let operands = operands.iter().enumerate().map(|(index, name)| self.input(index, name));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        Ok(vec![self.emit(op, operands)?])
+    }
+
     /// Adds the operator with the node's name, which has several results.
     pub(crate) fn emit_all(
         &mut self,

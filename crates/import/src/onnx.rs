@@ -94,7 +94,9 @@ pub fn read_with_files(
 /// has an equal operator. `results` is the number of results.
 pub(crate) fn translate(
     builder: &mut Builder,
-    (op, name, results): (&str, &str, usize),
+    op: &str,
+    name: &str,
+    results: usize,
     attributes: &[(&str, Given)],
     operands: Vec<Option<ValueId>>,
 ) -> Result<Vec<ValueId>, Reason> {

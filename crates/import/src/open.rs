@@ -29,43 +29,13 @@ pub(crate) fn fix(
         let available = names.iter().map(|&name| name.to_owned()).collect();
         return Err(ImportError::UnknownName { kind: "dimension", name: name.clone(), available });
     }
-    let batches = batches(inputs);
-    let said = said_by_shapes(inputs, &options.shapes);
-    let (mut used, mut made_up, mut has_batch) = (BTreeSet::new(), Vec::new(), false);
+    let (batches, said) = (batches(inputs), said_by_shapes(inputs, &options.shapes));
+    let mut sizes =
+        Sizes { options, said: &said, used: BTreeSet::new(), made_up: Vec::new(), has_batch: false };
     for (input, batches) in inputs.iter_mut().zip(&batches) {
-        if let Some(shape) = options.shapes.get(&input.name) {
-            input.dimensions = Some(shape.iter().copied().map(Dimension::sized).collect());
-            continue;
-        }
-        let sample = options.samples.get(&input.name);
-        let batches = match (&input.dimensions, sample) {
-            (None, Some(sample)) => {
-                input.dimensions = Some(like(sample));
-                &vec![0]
-            }
-            _ => batches,
-        };
-        let dimensions = input.dimensions.iter_mut().flatten().enumerate();
-        for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
-            // Default: an option cannot name an unnamed dimension.
-            let name = dimension.name.as_deref().unwrap_or_default();
-            if let Some((name, &size)) = options.sizes.get_key_value(name) {
-                used.insert(name.as_str());
-                dimension.size = Some(size);
-            } else if let Some(&size) = said.get(name) {
-                dimension.size = size;
-            } else if batches.contains(&axis) {
-                has_batch = true;
-                // Default: one sample, which `made_up` reports.
-                dimension.size = Some(options.batch.unwrap_or(1));
-                if options.batch.is_none() {
-                    made_up.push(input.name.clone());
-                }
-            } else {
-                dimension.size = sample.and_then(|sample| sample.get(axis)).copied();
-            }
-        }
+        sizes.set(input, batches);
     }
+    let Sizes { used, mut made_up, has_batch, .. } = sizes;
     let unused = options.sizes.keys().filter(|name| !used.contains(name.as_str()));
     remarks.extend(unused.map(|name| Remark::UnusedDimension { name: name.clone() }));
     made_up.dedup();
@@ -79,6 +49,58 @@ pub(crate) fn fix(
         _ => {}
     }
     Ok(())
+}
+
+/// Sizes for open dimensions, and which of them were needed.
+struct Sizes<'a> {
+    options: &'a Options,
+    /// Sizes of names, as the shapes in the options state them.
+    said: &'a BTreeMap<String, Option<usize>>,
+    /// Names of dimensions whose size was used.
+    used: BTreeSet<&'a str>,
+    /// Inputs whose batch is 1 because no size is given.
+    made_up: Vec<String>,
+    /// Whether an input has an open batch.
+    has_batch: bool,
+}
+
+impl Sizes<'_> {
+    /// Sets the open dimensions of an input; those in `batches` are a batch.
+    fn set(&mut self, input: &mut OpenInput, batches: &[usize]) {
+        let options = self.options;
+        if let Some(shape) = options.shapes.get(&input.name) {
+            input.dimensions = Some(shape.iter().copied().map(Dimension::sized).collect());
+            return;
+        }
+        let sample = options.samples.get(&input.name);
+        let batches = match (&input.dimensions, sample) {
+            (None, Some(sample)) => {
+                input.dimensions = Some(like(sample));
+                &[0]
+            }
+            _ => batches,
+        };
+        let dimensions = input.dimensions.iter_mut().flatten().enumerate();
+        for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
+            // Default: an option cannot name an unnamed dimension.
+            let name = dimension.name.as_deref().unwrap_or_default();
+            if let Some((name, &size)) = options.sizes.get_key_value(name) {
+                self.used.insert(name.as_str());
+                dimension.size = Some(size);
+            } else if let Some(&size) = self.said.get(name) {
+                dimension.size = size;
+            } else if batches.contains(&axis) {
+                self.has_batch = true;
+                // Default: one sample, which `made_up` reports.
+                dimension.size = Some(options.batch.unwrap_or(1));
+                if options.batch.is_none() {
+                    self.made_up.push(input.name.clone());
+                }
+            } else {
+                dimension.size = sample.and_then(|sample| sample.get(axis)).copied();
+            }
+        }
+    }
 }
 
 /// Dimensions of an input that does not state any, taken from a sample. The first is a batch,

@@ -70,7 +70,7 @@ pub(crate) fn translate(
     blocks: &mut Blocks,
 ) -> Result<Vec<ValueId>, Reason> {
     let handler = ops::handler(node).ok_or_else(|| Reason::Operator { operator: node.op.clone() })?;
-    let mut context = Context::new(builder, node, operands, (None, None), blocks);
+    let mut context = Context::new(builder, node, operands, None, None, blocks);
     let results = handler(&mut context)?;
     context.finish()?;
     Ok(results)

@@ -232,31 +232,18 @@ impl Exploration {
         let (mut pruned, mut front) = (Vec::new(), Front::new(&self.request.space));
         let epsilon = self.request.epsilon.unwrap_or(0.0); // Default: an exact front.
         found.values().for_each(|point| front.add(point));
-        let wave = WAVE * rayon::current_num_threads().max(1);
+        let evaluated = |planned: &Planned| {
+            let point = self.evaluate(planned, context);
+            done(&point);
+            phase.advance();
+            point
+        };
         let mut left = left.into_iter().peekable();
         while left.peek().is_some() {
-            let mut some = Vec::with_capacity(wave);
-            for (planned, mut point) in left.by_ref() {
-                point.beaten_by = if prunes { front.beats(&point, epsilon) } else { None };
-                if point.beaten_by.is_some() {
-                    phase.advance();
-                    pruned.push(point);
-                } else {
-                    some.push(planned);
-                }
-                if some.len() == wave {
-                    break;
-                }
-            }
-            let points: Vec<Point> = some
-                .into_par_iter()
-                .map(|planned| {
-                    let point = self.evaluate(planned, context);
-                    done(&point);
-                    phase.advance();
-                    point
-                })
-                .collect();
+            let beaten = pruned.len();
+            let some = wave(left.by_ref(), prunes.then_some((&front, epsilon)), &mut pruned);
+            pruned[beaten..].iter().for_each(|_| phase.advance());
+            let points: Vec<Point> = some.into_par_iter().map(evaluated).collect();
             points.iter().for_each(|point| front.add(point));
             found.extend(points.into_iter().map(|point| (point.index, point)));
         }
@@ -368,6 +355,24 @@ impl Exploration {
 /// Number of points per core that are compiled between two checks whether further points are still
 /// needed.
 const WAVE: usize = 4;
+
+/// Returns the next points to compile, as many as one wave has. Points that a point of `front`
+/// beats go to `pruned`.
+fn wave<'a>(
+    left: impl Iterator<Item = (&'a Planned, Point)>,
+    front: Option<(&Front<'_>, f64)>,
+    pruned: &mut Vec<Point>,
+) -> Vec<&'a Planned> {
+    let is_needed = |(planned, mut point): (&'a Planned, Point)| {
+        point.beaten_by = front.and_then(|(front, epsilon)| front.beats(&point, epsilon));
+        if point.beaten_by.is_none() {
+            return Some(planned);
+        }
+        pruned.push(point);
+        None
+    };
+    left.filter_map(is_needed).take(WAVE * rayon::current_num_threads().max(1)).collect()
+}
 
 /// Reads a network and evaluates it in float.
 fn prepare(path: &str, request: &Request, context: Context<'_>) -> Result<Prepared, Error> {

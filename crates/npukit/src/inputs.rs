@@ -116,38 +116,13 @@ pub(crate) fn samples_of_calls(
     let names: Vec<&str> = inputs.iter().map(|input| input.port.name.as_str()).collect();
     let (offers, seed) = random::apart(offers);
     let slots = assign(offers, &names, &mut notes)?;
-    // Samples per input, inputs with a single sample for all calls, and random inputs.
-    let (mut parts, mut begins, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
-    for (slot, input) in slots.into_iter().zip(inputs) {
-        let port = &input.port;
-        let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
-        let is_state = states.is_some_and(|states| states.feeds(&port.name));
-        let is_known = is_state || input.initial.is_some();
-        let seed = seed.filter(|_| !is_known).map(Given::Random);
-        parts.push(match slot.or(seed) {
-            Some(Given::Random(seed)) => {
-                drawn.push((parts.len(), seed));
-                Vec::new()
-            }
-            Some(given) => fitted(given, input, preprocess, &mut notes)?,
-            None => {
-                begins.push(parts.len());
-                // Default: a program that does not specify its type takes real numbers.
-                let element = input.element.unwrap_or(ElementType::F32);
-                let zeros = || made_up::zeros(&port.shape, element).filter(|_| is_state);
-                vec![input.initial.clone().or_else(zeros).ok_or_else(missing)?]
-            }
-        });
-        if is_state {
-            begins.push(parts.len() - 1);
-        }
-    }
+    let Parts { mut parts, begins, drawn } = Parts::of(slots, inputs, seed, states, preprocess, &mut notes)?;
     let others =
         (0..parts.len()).filter(|index| !begins.contains(index)).map(|index| parts[index].len()).max();
     let count = others.filter(|&count| count > 0).unwrap_or(preprocess.samples.unwrap_or(1)); // Default: one.
     for (index, seed) in drawn {
         let input = &inputs[index];
-        let made = random::samples(input, index, (seed, count), &preprocess.ranges, &mut notes);
+        let made = random::samples(input, index, seed, count, &preprocess.ranges, &mut notes);
         let misfit = || PortError::Missing { name: input.port.name.clone(), shape: input.port.shape.clone() };
         parts[index] = made.ok_or_else(misfit)?;
     }
@@ -161,6 +136,55 @@ pub(crate) fn samples_of_calls(
     }
     notes.extend(states.into_iter().flat_map(States::notes));
     Ok(Samples { samples: transpose(parts, &names)?, notes })
+}
+
+/// Samples of each input.
+#[derive(Default)]
+struct Parts {
+    parts: Vec<Vec<Tensor>>,
+    /// Inputs with a single sample for all calls.
+    begins: Vec<usize>,
+    /// Random inputs, which have no samples yet, with their seeds.
+    drawn: Vec<(usize, u64)>,
+}
+
+impl Parts {
+    /// Collects what `slots` give each input; `seed` is for inputs without anything else.
+    fn of(
+        slots: Vec<Option<Given>>,
+        inputs: &[Wanted],
+        seed: Option<u64>,
+        states: Option<&States>,
+        preprocess: &Preprocess,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, Error> {
+        let Self { mut parts, mut begins, mut drawn } = Self::default();
+        for (slot, input) in slots.into_iter().zip(inputs) {
+            let port = &input.port;
+            let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
+            let is_state = states.is_some_and(|states| states.feeds(&port.name));
+            let is_known = is_state || input.initial.is_some();
+            let seed = seed.filter(|_| !is_known).map(Given::Random);
+            parts.push(match slot.or(seed) {
+                Some(Given::Random(seed)) => {
+                    drawn.push((parts.len(), seed));
+                    Vec::new()
+                }
+                Some(given) => fitted(given, input, preprocess, notes)?,
+                None => {
+                    begins.push(parts.len());
+                    // Default: a program that does not specify its type takes real numbers.
+                    let element = input.element.unwrap_or(ElementType::F32);
+                    let zeros = || made_up::zeros(&port.shape, element).filter(|_| is_state);
+                    vec![input.initial.clone().or_else(zeros).ok_or_else(missing)?]
+                }
+            });
+            if is_state {
+                begins.push(parts.len() - 1);
+            }
+        }
+        Ok(Self { parts, begins, drawn })
+    }
 }
 
 /// Collects what the files offer for each of the inputs.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::affine::{Affine, Symbols};
 pub use grid::{Beyond, Grid};
+pub use products::GridRounding;
 
 /// A fixed-point number of a machine together with its counterpart in exact arithmetic. The default
 /// is 0 on both sides.
@@ -206,7 +207,7 @@ impl Bounds {
             let machine = times(&(*factor..=*factor), &number.pair().machine);
             (low + machine.start(), high + machine.end())
         });
-        self.saturated(place, self.grid, (exact, error), ends.0..=ends.1)
+        self.saturated(place, self.grid, exact, error, ends.0..=ends.1)
     }
 
     /// Returns a number for which the machine always has the same number, after saturating it to
@@ -284,7 +285,8 @@ impl Bounds {
         &mut self,
         place: usize,
         grid: Grid,
-        (exact, error): (Affine, Affine),
+        exact: Affine,
+        error: Affine,
         machine: RangeInclusive<f64>,
     ) -> Bounded {
         let machine = common(&self.machine(&exact, &error), &machine);

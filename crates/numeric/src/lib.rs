@@ -29,7 +29,7 @@ mod split_mix;
 mod tensor;
 
 pub use affine::{Affine, Symbols};
-pub use bounded::{Beyond, Bounded, Bounds, Grid, RoundingModel};
+pub use bounded::{Beyond, Bounded, Bounds, Grid, GridRounding, RoundingModel};
 pub use element::{ElementType, Storage};
 pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};

@@ -157,14 +157,14 @@ impl Mapping {
             // Default: without layers, the program counts as the only one.
             Writer::Layer(layer) => (from.saturating_add(2), layer.map_or(1, |layer| layer as i64 + 1)),
         };
-        let columns = (self.column(from), self.column(until.saturating_sub(1).max(from)));
+        let (first, last) = (self.column(from), self.column(until.saturating_sub(1).max(from)));
         // The highest address comes first, so that rows for all others exist.
         let rows = self.row(highest);
         let lowest = (places.start / self.places_per_row) as usize;
-        (lowest..=rows).for_each(|row| self.draw(row, columns, cell));
+        (lowest..=rows).for_each(|row| self.draw(row, first, last, cell));
     }
 
-    fn draw(&mut self, row: usize, (first, last): (usize, usize), cell: Cell) {
+    fn draw(&mut self, row: usize, first: usize, last: usize, cell: Cell) {
         let drawn = Some((first, last, cell));
         if self.last.get(row) == Some(&drawn) {
             return;

@@ -159,103 +159,95 @@ pub(crate) fn stream_bits(config: &Config, bus: u32) -> u64 {
 }
 
 fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
+    let (overlap, is_mended) = (config.overlap, defects == Defects::Mended);
+    let queue = |key: &str, depth: usize| {
+        let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
+        Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
+    };
+    let lanes = format!("{} to {}", LANES.start(), LANES.end());
+    let mut limits =
+        vec![Limit::unless(LANES.contains(&config.array_size), "array_size", config.array_size, &lanes)];
+    limits.extend(depth_limits(config));
+    limits.extend(table_limits(config, is_mended));
+    limits.push(Limit::unless(
+        config.reading == Reading::Released || is_mended,
+        "reading",
+        config.reading.name(),
+        "released with the defects of the released circuit",
+    ));
+    limits.extend(bus_limits(config, bus, is_mended));
+    limits.push(queue("local_queue_depth", overlap.local_queue_depth));
+    limits.push(queue("outstanding_bursts", overlap.outstanding_bursts));
+    limits.push(Limit::unless(
+        !overlap.pipelined_simd || is_mended,
+        "pipelined_simd",
+        1,
+        "0 with the defects of the released circuit",
+    ));
+    limits
+}
+
+/// Limits of the depths of the memories, in vectors.
+fn depth_limits(config: &Config) -> [Option<Limit>; 4] {
     let on_chip = |key: &str, depth: u64| {
         Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
     };
     let vector_bytes = (config.vector_bits() / 8).max(1);
     // By the instruction set specification, addresses reach as far as vectors can be distinguished.
-    let most = match config.reading {
-        Reading::Released => MOST_BYTES / vector_bytes,
-        Reading::Seed => MOST_TOLD,
+    let (most, reason) = match config.reading {
+        Reading::Released => (
+            MOST_BYTES / vector_bytes,
+            format!(": addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes"),
+        ),
+        Reading::Seed => (MOST_TOLD, String::new()),
     };
     let dram = |key: &str, depth: u64| {
-        let legal = match config.reading {
-            Reading::Released => {
-                format!(
-                    "2 to {most}: addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes"
-                )
-            }
-            Reading::Seed => format!("2 to {most}"),
-        };
-        Limit::unless((2..=most).contains(&depth), key, depth, &legal)
+        Limit::unless((2..=most).contains(&depth), key, depth, &format!("2 to {most}{reason}"))
     };
-    let has_size = LANES.contains(&config.array_size);
-    let packing = Packing::new(config, bus);
-    let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
-    let legal = format!(
-        "a power of two from {} to {} such that 256 words hold a vector of {} bits",
-        BUSES.start(),
-        BUSES.end(),
-        config.vector_bits()
-    );
-    let overlap = config.overlap;
-    let queue = |key: &str, depth: usize| {
-        let legal = format!("0, or {} to {}", QUEUES.start(), QUEUES.end());
-        Limit::unless(depth == 0 || QUEUES.contains(&depth), key, depth, &legal)
-    };
-    vec![
-        Limit::unless(
-            has_size,
-            "array_size",
-            config.array_size,
-            &format!("{} to {}", LANES.start(), LANES.end()),
-        ),
+    [
         on_chip("local_depth", config.local_depth),
         on_chip("accumulator_depth", config.accumulator_depth),
         dram("dram0_depth", config.dram0_depth),
         dram("dram1_depth", config.dram1_depth),
-        Limit::unless(
-            config.lookup_tables == 0 || defects == Defects::Mended,
-            "lookup_tables",
-            config.lookup_tables,
-            "only 0 with the defects of the released circuit, which has no lookup tables",
-        ),
-        Limit::unless(
-            config.lookup_tables == 0 || (overlap.local_queue_depth == 0 && !overlap.pipelined_simd),
-            "lookup_tables",
-            config.lookup_tables,
+    ]
+}
+
+/// Limits of lookup tables.
+fn table_limits(config: &Config, is_mended: bool) -> [Option<Limit>; 4] {
+    let (tables, overlap) = (config.lookup_tables, config.overlap);
+    let count =
+        |is_legal: bool, legal: &str| Limit::unless(tables == 0 || is_legal, "lookup_tables", tables, legal);
+    let depth = format!(
+        "1 to {}, the depth of the accumulators, or 0 for the maximum that fits",
+        config.accumulator_depth
+    );
+    let fits = tables == 0 || table_vectors(config) <= config.accumulator_depth;
+    [
+        count(is_mended, "only 0 with the defects of the released circuit, which has no lookup tables"),
+        count(
+            overlap.local_queue_depth == 0 && !overlap.pipelined_simd,
             "0 with queues in front of local memory and with a pipelined SIMD",
         ),
-        Limit::unless(
-            config.lookup_tables == 0 || config.data_type != DataType::Float32,
-            "lookup_tables",
-            config.lookup_tables,
-            "0 with FLOAT32",
-        ),
-        Limit::unless(
-            config.lookup_tables == 0 || table_vectors(config) <= config.accumulator_depth,
-            "lookup_depth",
-            table_vectors(config),
-            &format!(
-                "1 to {}, the depth of the accumulators, or 0 for the maximum that fits",
-                config.accumulator_depth
-            ),
-        ),
-        Limit::unless(
-            config.reading == Reading::Released || defects == Defects::Mended,
-            "reading",
-            config.reading.name(),
-            "released with the defects of the released circuit",
-        ),
+        count(config.data_type != DataType::Float32, "0 with FLOAT32"),
+        Limit::unless(fits, "lookup_depth", table_vectors(config), &depth),
+    ]
+}
+
+/// Limits of the width of the bus.
+fn bus_limits(config: &Config, bus: u32, is_mended: bool) -> [Option<Limit>; 2] {
+    let has_size = LANES.contains(&config.array_size);
+    let packing = Packing::new(config, bus);
+    let carries = bus.is_power_of_two() && BUSES.contains(&bus) && packing.longest() > 0;
+    let (first, last, bits) = (BUSES.start(), BUSES.end(), config.vector_bits());
+    let width =
+        format!("a power of two from {first} to {last} such that 256 words hold a vector of {bits} bits");
+    let divisor = format!(
+        "a divisor of {bits} with the defects of the released circuit, whose vectors are whole words"
+    );
+    [
         // An unsupported array size has no valid bus, so the bus is not reported as well.
-        Limit::unless(carries || !has_size, "axi_width_bits", bus, &legal),
-        Limit::unless(
-            packing.is_whole() || !carries || defects == Defects::Mended,
-            "axi_width_bits",
-            bus,
-            &format!(
-                "a divisor of {} with the defects of the released circuit, whose vectors are whole words",
-                config.vector_bits()
-            ),
-        ),
-        queue("local_queue_depth", overlap.local_queue_depth),
-        queue("outstanding_bursts", overlap.outstanding_bursts),
-        Limit::unless(
-            !overlap.pipelined_simd || defects == Defects::Mended,
-            "pipelined_simd",
-            1,
-            "0 with the defects of the released circuit",
-        ),
+        Limit::unless(carries || !has_size, "axi_width_bits", bus, &width),
+        Limit::unless(packing.is_whole() || !carries || is_mended, "axi_width_bits", bus, &divisor),
     ]
 }
 

@@ -338,7 +338,7 @@ impl Run {
             let configuration = self.machine.configuration();
             let timeout = u64::from(configuration.get(Register::Timeout));
             self.timeline.timeout.for_ever(index, from + timeout);
-            self.timeline.hang = Some(Hang::new(ops, (index, unit), configuration.reading()));
+            self.timeline.hang = Some(Hang::new(ops, index, unit, configuration.reading()));
         }
         self.timeline
     }

@@ -84,7 +84,7 @@ impl Recorder {
                 if directive_named(word.text).is_some() {
                     self.mark(place(span), MarkKind::Directive(word.text.to_ascii_lowercase()));
                 }
-                self.directive(line, (span, word.text), code, rest, file);
+                self.directive(line, span, word.text, code, rest, file);
             }
             all_of @ [name, rest @ ..] => {
                 if is_macro(name.text) {
@@ -137,14 +137,7 @@ impl Recorder {
         }
     }
 
-    fn directive(
-        &mut self,
-        line: &Line,
-        (span, word): (Span, &str),
-        code: &str,
-        rest: &[Token<'_>],
-        file: &str,
-    ) {
+    fn directive(&mut self, line: &Line, span: Span, word: &str, code: &str, rest: &[Token<'_>], file: &str) {
         let word = word.to_ascii_lowercase();
         match word.as_str() {
             "macro" if line.depth == 0 => self.begin_macro(line, rest),

@@ -9,6 +9,7 @@ use super::frame::{Body, Lines};
 use super::macros::Macro;
 use super::{Expander, Limit, Line, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, include};
 use crate::error::{AsmError, source_span};
+use crate::experiment::Rest;
 
 impl Expander<'_> {
     /// Continues with lines that `by` generates.
@@ -44,13 +45,8 @@ impl Expander<'_> {
     }
 
     /// Continues with the lines of a file.
-    pub(super) fn include(
-        &mut self,
-        word: Token<'_>,
-        (start, rest): (usize, &str),
-        line: &Line,
-    ) -> Result<(), AsmError> {
-        let (path, span) = include::path(word.span, start, rest)?;
+    pub(super) fn include(&mut self, word: Token<'_>, rest: Rest<'_>, line: &Line) -> Result<(), AsmError> {
+        let (path, span) = include::path(word.span, rest.start, rest.text)?;
         let fault =
             |reason: String| AsmError::Include { path: path.clone(), reason, span: source_span(span) };
         let found = include::beside(self.sources.name(line.origin.source), &path);

@@ -21,16 +21,24 @@ pub(crate) struct Names<'a> {
 const RANGE: &str = "a memory's range";
 const VALUES: &str = "values or a file's name in quotation marks";
 
-/// Parses a line with `directive` followed by `rest`, which starts at byte `start`. `word` is the
-/// location of the directive's name.
+/// Text of a line after the name of a directive.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest<'a> {
+    /// Byte at which the text starts.
+    pub start: usize,
+    pub text: &'a str,
+}
+
+/// Parses a line with `directive` followed by `rest`. `word` is the location of the directive's
+/// name.
 pub(crate) fn statement(
     directive: &'static str,
     word: Span,
-    (start, rest): (usize, &str),
+    rest: Rest<'_>,
     names: Names<'_>,
 ) -> Result<StatementKind, AsmError> {
     let line = Line { directive, word, names };
-    let all = parts(rest, start);
+    let all = parts(rest.text, rest.start);
     match (directive, &all[..]) {
         ("data", [range, values @ ..]) => {
             Ok(StatementKind::Data { range: line.range(*range)?, values: line.values(values)? })
@@ -60,8 +68,9 @@ pub(crate) fn statement(
 }
 
 /// Rejects any text after `.wait`.
-pub(crate) fn no_more(word: Span, (start, rest): (usize, &str)) -> Result<(), AsmError> {
-    let Some(part) = parts(rest, start).first().copied().filter(|part| !part.text.is_empty()) else {
+pub(crate) fn no_more(word: Span, rest: Rest<'_>) -> Result<(), AsmError> {
+    let Some(part) = parts(rest.text, rest.start).first().copied().filter(|part| !part.text.is_empty())
+    else {
         return Ok(());
     };
     let names = Names { symbols: &Symbols::default(), file: "" };
@@ -227,11 +236,12 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    fn read(directive: &'static str, rest: &str) -> Result<StatementKind, String> {
+    fn read(directive: &'static str, text: &str) -> Result<StatementKind, String> {
         let mut symbols = Symbols::default();
         symbols.define("rows", crate::symbols::Symbol::Fixed(Some(4)));
         let names = Names { symbols: &symbols, file: "a/p.s" };
-        statement(directive, Span::default(), (0, rest), names).map_err(|error| error.to_string())
+        statement(directive, Span::default(), Rest { start: 0, text }, names)
+            .map_err(|error| error.to_string())
     }
 
     fn range(memory: &str, start: u64, end: Option<u64>, is_one: bool) -> MemoryRange {

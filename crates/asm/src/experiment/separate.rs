@@ -2,7 +2,7 @@
 
 use npukit_base::{Span, without_bom};
 
-use super::{DIRECTIVES, Experiment, Names, Statement, WAIT, no_more, statement};
+use super::{DIRECTIVES, Experiment, Names, Rest, Statement, WAIT, no_more, statement};
 use crate::comment::Comments;
 use crate::error::{AsmErrors, Faults};
 use crate::expand::Sources;
@@ -36,17 +36,18 @@ pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated,
         match directive(code) {
             None => found.text += line,
             Some((directive, word)) => {
-                let rest = code.get(word.end..).unwrap_or_default();
+                let text = code.get(word.end..).unwrap_or_default();
+                let rest = Rest { start: start + word.end, text };
                 let span = Span::new(start + word.start - 1, start + code.trim_end().len());
                 let word_span = Span::new(start + word.start, start + word.end);
                 // Such a language has no asynchronous instructions.
                 if directive == WAIT {
-                    errors.extend(no_more(word_span, (start + word.end, rest)).err());
+                    errors.extend(no_more(word_span, rest).err());
                     found.text += &blank(line);
                     start += line.len();
                     continue;
                 }
-                match statement(directive, word_span, (start + word.end, rest), names) {
+                match statement(directive, word_span, rest, names) {
                     Ok(kind) => found.experiment.statements.push(Statement { place: Place::new(span), kind }),
                     Err(error) => errors.push(error),
                 }

@@ -256,6 +256,6 @@ fn scripted(mut debugger: Debugger, notes: Vec<String>, path: &str) -> Result<An
     let failed = failures.iter().map(|failure| format!("failed: {failure}\n")).collect::<String>();
     let told = remarks(&notes, &[]);
     let success = failures.is_empty();
-    let report = Report::new(debugger.machine(), (text.clone(), passed, failures), notes);
+    let report = Report::new(debugger.machine(), text.clone(), passed, failures, notes);
     Ok(Answer::new(text + &failed, &report).with_notes(told).with_success(success))
 }

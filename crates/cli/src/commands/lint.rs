@@ -65,7 +65,12 @@ pub(super) fn entry(Explained { target, lint, .. }: &Explained) -> String {
 }
 
 fn text(report: &Report) -> String {
-    let mut text: String = report.findings.iter().zip(&report.excerpts).map(finding).collect();
+    let mut text: String = report
+        .findings
+        .iter()
+        .zip(&report.excerpts)
+        .map(|(finding, excerpt)| told(finding, excerpt.as_deref()))
+        .collect();
     let errors = report.findings.iter().filter(|finding| finding.is_error()).count();
     text += &match (report.findings.len(), errors) {
         (0, _) => "nothing found\n".to_owned(),
@@ -74,7 +79,7 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn finding((finding, excerpt): (&Finding, &Option<String>)) -> String {
+fn told(finding: &Finding, excerpt: Option<&str>) -> String {
     let severity = finding.severity.name();
     let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
     let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));

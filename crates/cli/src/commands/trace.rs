@@ -108,14 +108,14 @@ fn text(report: &Report) -> String {
 }
 
 /// Returns the table of the written tensors.
-pub(super) fn tensors(report: &Report) -> String {
+pub(super) fn tensors(tensors: &[TracedTensor]) -> String {
     let row = |tensor: &TracedTensor| {
         // Default: a tensor that is not the result of a layer.
         let layer = tensor.layer.clone().unwrap_or_default();
         vec![tensor.name.clone(), kind(tensor.kind).to_owned(), format!("{:?}", tensor.shape), layer]
     };
     let columns = [Column::left("tensor"), Column::left("is"), Column::left("shape"), Column::left("layer")];
-    table(&columns, report.tensors.iter().map(row))
+    table(&columns, tensors.iter().map(row))
 }
 
 /// Returns the role of a tensor in the network, in one word.

@@ -13,12 +13,7 @@ impl Debugger {
         let position = self.position();
         match expectation {
             Expectation::Step(step) => differs(format!("step {position}"), format!("step {step}")),
-            Expectation::Layer(layer) => {
-                let machine = self.machine();
-                let found = machine.layer(position).and_then(|place| machine.layers().get(place));
-                let found = found.map_or_else(|| "no layer".to_owned(), |name| format!("layer `{name}`"));
-                differs(found, format!("layer `{layer}`"))
-            }
+            Expectation::Layer(layer) => differs(self.layer_told(position), format!("layer `{layer}`")),
             Expectation::Cycle(cycle) => match self.moments() {
                 Err(told) => Some(told.to_owned()),
                 Ok(moments) => {
@@ -27,10 +22,8 @@ impl Debugger {
                 }
             },
             Expectation::Line(line) => {
-                let found = self
-                    .line_here()
-                    .map_or_else(|| "no line".to_owned(), |here| format!("line {}", here.line));
-                differs(found, format!("line {line}"))
+                let here = self.line_here().map(|here| format!("line {}", here.line));
+                differs(here.unwrap_or_else(|| "no line".to_owned()), format!("line {line}"))
             }
             Expectation::Text(text) => {
                 if let Err(told) = self.listing() {
@@ -52,22 +45,22 @@ impl Debugger {
                 None => Some("there was no `scan` before".to_owned()),
                 Some(found) => differs(format!("hits {found}"), format!("hits {count}")),
             },
-            Expectation::Writer(writer) => {
-                let text = |writer: Option<usize>| {
-                    writer.map_or_else(|| "nobody".to_owned(), |step| step.to_string())
-                };
-                match self.writer {
-                    None => Some("there was no `who` before".to_owned()),
-                    Some(found) => {
-                        differs(format!("writer {}", text(found)), format!("writer {}", text(*writer)))
-                    }
-                }
-            }
+            Expectation::Writer(writer) => match self.writer {
+                None => Some("there was no `who` before".to_owned()),
+                Some(found) => differs(writer_told(found), writer_told(*writer)),
+            },
             Expectation::Values { range, scale, values, within } => {
                 // Default: an unreadable number is a failure with the machine's reason.
                 self.differs(range, *scale, values, *within).unwrap_or_else(Some)
             }
         }
+    }
+
+    /// Describes the layer of a step.
+    fn layer_told(&self, position: usize) -> String {
+        let machine = self.machine();
+        let layer = machine.layer(position).and_then(|place| machine.layers().get(place));
+        layer.map_or_else(|| "no layer".to_owned(), |name| format!("layer `{name}`"))
     }
 
     /// Returns the first number of a range that differs by more than `within` from its expected
@@ -107,4 +100,10 @@ impl Debugger {
             format!("expected {expected}, found {found} in {name}[{address}].{lane} ({scale})")
         }))
     }
+}
+
+/// Describes the step that wrote a value.
+fn writer_told(writer: Option<usize>) -> String {
+    let writer = writer.map_or_else(|| "nobody".to_owned(), |step| step.to_string());
+    format!("writer {writer}")
 }

@@ -148,26 +148,15 @@ fn shown(field: &Field, value: u64) -> String {
     }
 }
 
-/// Explains an instruction: its syntax, its fields, and the bits of the word at this place.
-fn instruction(
-    language: &dyn Language,
-    row: &InstructionSpec,
-    word: Option<&AnalysedWord>,
-    cycles: Option<u64>,
-) -> String {
-    let context = row.context.as_ref().map(|context| format!(" (of {context})"));
-    let mut text = format!("**{}**: {}{}\n\n```text\n", row.name, row.meaning, context.unwrap_or_default()); // Default: none.
-    for usage in row.usages() {
-        let _ = writeln!(text, "{usage}");
-    }
-    text += "```\n\n";
+/// Returns the table of the bits of an instruction, with the values of a word if one is known.
+fn bits_table(language: &dyn Language, row: &InstructionSpec, word: Option<&AnalysedWord>) -> String {
     let value = |index: usize| word.and_then(|word| word.values.get(index)).copied();
     let head = if word.is_some() {
         "| bits | word | field | value | legal | meaning |"
     } else {
         "| bits | field | legal | meaning |"
     };
-    let _ = writeln!(text, "{head}\n|{}", "---|".repeat(head.matches('|').count() - 1));
+    let mut text = format!("{head}\n|{}\n", "---|".repeat(head.matches('|').count() - 1));
     let number = word.map(|word| language.spec().word(&word.bytes));
     let mut rows: Vec<(u32, String)> = Vec::new();
     for pattern in &row.patterns {
@@ -203,6 +192,23 @@ fn instruction(
     // The highest bits come first, as usual.
     rows.sort_by_key(|(lo, _)| u32::MAX - lo);
     rows.iter().for_each(|(_, row)| text += &format!("{row}\n"));
+    text
+}
+
+/// Explains an instruction: its syntax, its fields, and the bits of the word at this place.
+fn instruction(
+    language: &dyn Language,
+    row: &InstructionSpec,
+    word: Option<&AnalysedWord>,
+    cycles: Option<u64>,
+) -> String {
+    let context = row.context.as_ref().map(|context| format!(" (of {context})"));
+    let mut text = format!("**{}**: {}{}\n\n```text\n", row.name, row.meaning, context.unwrap_or_default()); // Default: none.
+    for usage in row.usages() {
+        let _ = writeln!(text, "{usage}");
+    }
+    text += "```\n\n";
+    text += &bits_table(language, row, word);
     if !row.doc.is_empty() {
         let _ = writeln!(text, "\n{}", row.doc);
     }

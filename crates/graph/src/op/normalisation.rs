@@ -42,30 +42,45 @@ pub(super) fn eval_images(
     let mut data = floats(op, inputs, 0, "operand")?.to_vec();
     let channels = shape[shape.len() - 1];
     let pixels = shape[1..shape.len() - 1].iter().product();
-    let parameters = (floats(op, inputs, 1, "scale")?, floats(op, inputs, 2, "bias")?);
-    normalise_groups(&mut data, [pixels, channels, groups(channels)], epsilon, parameters);
+    let normalisation = Groups {
+        pixels,
+        channels,
+        groups: groups(channels),
+        epsilon,
+        scale: floats(op, inputs, 1, "scale")?,
+        bias: floats(op, inputs, 2, "bias")?,
+    };
+    normalisation.apply(&mut data);
     build_floats(op, &infos, data)
 }
 
-/// Normalizes `[n, .., c]` data with `pixels` positions per image. The channels of an image form
-/// `groups` groups of neighbors, each normalized over all positions, then scaled and shifted per
-/// channel.
-fn normalise_groups(
-    data: &mut [f32],
-    [pixels, channels, groups]: [usize; 3],
+/// Normalization of the groups of neighboring channels of each image, over all positions.
+struct Groups<'a> {
+    /// Positions of an image.
+    pixels: usize,
+    channels: usize,
+    groups: usize,
     epsilon: f32,
-    (scale, bias): (&[f32], &[f32]),
-) {
-    let width = channels / groups.max(1);
-    for image in data.chunks_exact_mut((pixels * channels).max(1)) {
-        for group in 0..groups {
-            let part = group * width..(group + 1) * width;
-            let rows = image.chunks_exact(channels);
-            let [mean, variance] = moments(rows.flat_map(|row| row[part.clone()].iter().copied()));
-            let deviation = (variance + epsilon).sqrt();
-            for row in image.chunks_exact_mut(channels) {
-                for c in part.clone() {
-                    row[c] = (row[c] - mean) / deviation * scale[c] + bias[c];
+    /// Factor and addend of each channel.
+    scale: &'a [f32],
+    bias: &'a [f32],
+}
+
+impl Groups<'_> {
+    /// Normalizes `[n, .., c]` data.
+    fn apply(&self, data: &mut [f32]) {
+        let &Self { pixels, channels, groups, epsilon, scale, bias } = self;
+        let width = channels / groups.max(1);
+        for image in data.chunks_exact_mut((pixels * channels).max(1)) {
+            for group in 0..groups {
+                let part = group * width..(group + 1) * width;
+                let rows = image.chunks_exact(channels);
+                let [mean, variance] = moments(rows.flat_map(|row| row[part.clone()].iter().copied()));
+                let deviation = (variance + epsilon).sqrt();
+                for row in image.chunks_exact_mut(channels) {
+                    for c in part.clone() {
+                        row[c] = (row[c] - mean) / deviation * scale[c] + bias[c];
+                    }
                 }
             }
         }

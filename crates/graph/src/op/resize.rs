@@ -123,7 +123,7 @@ impl Operator for Resize {
         for image in data.chunks((height * width * channels).max(1)) {
             for row in &rows {
                 for (column, out) in columns.iter().zip(&mut pixels) {
-                    blend(image, width, (row, column), out);
+                    blend(image, width, row, column, out);
                 }
             }
         }
@@ -272,7 +272,7 @@ impl<F: Fn(f32) -> f32> Kernel<F> {
 
 /// Adds up the weighted pixels at the taps of `row` and `column`, in an image of `width` columns.
 /// Leaves `out` unchanged without taps.
-fn blend(image: &[f32], width: usize, (row, column): (&Sample, &Sample), out: &mut [f32]) {
+fn blend(image: &[f32], width: usize, row: &Sample, column: &Sample, out: &mut [f32]) {
     let mut first = true;
     for &(y, down) in &row.taps {
         for &(x, right) in &column.taps {

@@ -162,42 +162,26 @@ impl<'a> Finite<'a> {
     /// Whether the node returns finite numbers for finite operands.
     fn stays(&self, node: &Node) -> bool {
         let graph = self.pattern.graph;
-        let operand = |index: usize| node.inputs.get(index).copied();
+        let all = |index: usize, test: &dyn Fn(f32) -> bool| {
+            let constant = node.inputs.get(index).and_then(|&id| floats(graph, id));
+            constant.is_some_and(|values| values.iter().all(|&x| test(x)))
+        };
         match &node.op {
             Op::Unary(unary) => stays_finite(unary.kind),
-            Op::Binary(binary) => match binary.kind {
-                BinaryKind::Add | BinaryKind::Sub | BinaryKind::Mul | BinaryKind::Max | BinaryKind::Min => {
-                    true
-                }
-                BinaryKind::Div | BinaryKind::Mod | BinaryKind::Fmod => {
-                    let divisor = operand(1).and_then(|id| floats(graph, id));
-                    divisor.is_some_and(|divisor| divisor.iter().all(|&x| x != 0.0))
-                }
-            },
-            Op::Pow(_) => {
-                let exponent = operand(1).and_then(|id| floats(graph, id));
-                exponent.is_some_and(|exponent| exponent.iter().all(|&x| x >= 0.0 && x.fract() == 0.0))
+            Op::Binary(binary) => {
+                let divides = matches!(binary.kind, BinaryKind::Div | BinaryKind::Mod | BinaryKind::Fmod);
+                !divides || all(1, &|x| x != 0.0)
             }
+            Op::Pow(_) => all(1, &|x| x >= 0.0 && x.fract() == 0.0),
             Op::Reduce(reduce) => {
-                let empty = operand(0).is_none_or(|id| graph.shape(id).contains(&0));
-                let total = matches!(
-                    reduce.kind,
-                    ReduceKind::Sum
-                        | ReduceKind::Mean
-                        | ReduceKind::Max
-                        | ReduceKind::Min
-                        | ReduceKind::SumSquare
-                );
-                total && !empty
+                let empty = node.inputs.first().is_none_or(|&id| graph.shape(id).contains(&0));
+                is_total(reduce.kind) && !empty
             }
             Op::LayerNormalization(op) => op.epsilon > 0.0,
             Op::RmsNormalization(op) => op.epsilon > 0.0,
             Op::GroupNormalization(op) => op.epsilon > 0.0,
             Op::InstanceNormalization(op) => op.epsilon > 0.0,
-            Op::BatchNormalization(op) => {
-                let variance = operand(4).and_then(|id| floats(graph, id));
-                variance.is_some_and(|variance| variance.iter().all(|x| x + op.epsilon > 0.0))
-            }
+            Op::BatchNormalization(op) => all(4, &|x| x + op.epsilon > 0.0),
             Op::AveragePool(_)
             | Op::Cast(_)
             | Op::Concat(_)
@@ -223,6 +207,12 @@ impl<'a> Finite<'a> {
             _ => false,
         }
     }
+}
+
+/// Whether the reduction of finite numbers, at least one, is finite.
+fn is_total(kind: ReduceKind) -> bool {
+    use ReduceKind::{Max, Mean, Min, Sum, SumSquare};
+    matches!(kind, Sum | Mean | Max | Min | SumSquare)
 }
 
 fn is_float(element: ElementType) -> bool {

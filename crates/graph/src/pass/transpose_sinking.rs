@@ -195,7 +195,7 @@ impl Survey {
         let source = self.source(graph, value);
         let incoming = match &source {
             Source::Fixed => price(perm, shape, graph.inputs.contains(&value)),
-            Source::Transposed(from, old) => self.cost_incoming(graph, region, value, (*from, old), perm),
+            Source::Transposed(from, old) => self.cost_incoming(graph, region, value, *from, old, perm),
             Source::Inside => self.price_back(graph, value, perm),
         };
         let outgoing = self.transposes(graph, value).map(|(node, old)| {
@@ -216,7 +216,8 @@ impl Survey {
         graph: &Graph,
         region: &Region,
         value: ValueId,
-        (from, old): (ValueId, &[usize]),
+        from: ValueId,
+        old: &[usize],
         perm: &[usize],
     ) -> u64 {
         let (shape, at_input) = (graph.shape(from), graph.inputs.contains(&from));

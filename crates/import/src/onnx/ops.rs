@@ -1,16 +1,12 @@
-//! Translation of the operators: one file per operator, with a `mod` line and a line in the list
-//! below.
+//! Translation of the operators. One that the graph also has is an arm of `direct`; the others have
+//! a file each, with a `mod` line and a line in the list below.
 //!
 //! A handler reads its node through [`Context`], adds to the graph, and returns the node's results
 //! in order. Attributes and operands that it does not read are reported as unsupported.
 
 mod affine_grid;
-mod arg_max;
 mod attention;
-mod average_pool;
 mod batch_normalization;
-mod binary;
-mod bit_cast;
 mod bitwise;
 mod by_value;
 mod cast;
@@ -18,7 +14,6 @@ mod causal_conv;
 mod center_crop_pad;
 mod clip;
 mod col2im;
-mod compare;
 mod concat;
 mod constant;
 mod constant_of_shape;
@@ -32,8 +27,8 @@ mod cumulative;
 mod deform_conv;
 mod depth_to_space;
 mod dequantize_linear;
-mod det;
 mod dft;
+mod direct;
 mod dropout;
 mod dynamic_quantize_linear;
 mod einsum;
@@ -41,36 +36,23 @@ mod eye_like;
 mod flatten;
 mod gather;
 mod gather_block_quantized;
-mod gather_elements;
-mod gather_nd;
 mod gemm;
-mod global_average_pool;
-mod global_max_pool;
 mod grid_sample;
 mod group_normalization;
-mod identity;
-mod instance_normalization;
 mod is_inf;
-mod is_nan;
 mod layer_normalization;
-mod leaky_relu;
 mod linear_attention;
-mod logic;
 mod loss;
-mod lp_normalization;
 mod lp_pool;
 mod lrn;
-mod matmul;
 mod matmul_nbits;
-mod max_pool;
 mod max_unpool;
 mod mean_variance_normalization;
 mod non_max_suppression;
 mod one_hot;
 mod optional;
 mod pad;
-mod pow;
-mod prelu;
+mod pool;
 mod qlinear_concat;
 mod qlinear_conv;
 mod qlinear_matmul;
@@ -83,19 +65,15 @@ mod random;
 mod range;
 mod recurrent;
 mod reduce;
-mod relu;
 mod reshape;
 mod resize;
 mod reverse_sequence;
-mod rms_normalization;
 mod roi_align;
 mod rotary_embedding;
 mod scatter;
 mod shape;
 mod shrink;
-mod size;
 mod slice;
-mod softmax;
 mod split;
 mod squeeze;
 mod stft;
@@ -106,10 +84,8 @@ mod top_k;
 mod transpose;
 mod trilu;
 mod unary;
-mod unsqueeze;
 mod upsample;
 mod variadic;
-mod where_op;
 mod window_function;
 
 use std::borrow::Cow;
@@ -132,12 +108,8 @@ macro_rules! operators {
 
 operators! {
     affine_grid: "AffineGrid";
-    arg_max: "ArgMax", "ArgMin";
     attention: "Attention", "ai.onnx.preview::FlexAttention";
-    average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
-    binary: "Add", "Sub", "Mul", "Div", "Mod";
-    bit_cast: "BitCast";
     bitwise: "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor";
     by_value: "Compress", "NonZero", "Unique";
     cast: "Cast", "CastLike";
@@ -145,7 +117,6 @@ operators! {
     center_crop_pad: "CenterCropPad";
     clip: "Clip";
     col2im: "Col2Im";
-    compare: "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual";
     concat: "Concat";
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
@@ -161,45 +132,34 @@ operators! {
     deform_conv: "DeformConv";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
-    det: "Det";
     dft: "DFT";
+    direct: "Add", "And", "ArgMax", "ArgMin", "BitCast", "Det", "Div", "Equal", "Greater", "GreaterOrEqual", "IsNaN",
+        "LeakyRelu", "Less", "LessOrEqual", "LogSoftmax", "LpNormalization", "MatMul", "Mod", "Mul", "Or", "PRelu",
+        "Pow", "RMSNormalization", "Relu", "SimplifiedLayerNormalization", "Softmax", "Sub", "Where", "Xor";
     dropout: "Dropout";
     dynamic_quantize_linear: "DynamicQuantizeLinear";
     einsum: "Einsum";
     eye_like: "EyeLike";
     flatten: "Flatten";
-    gather: "Gather";
+    gather: "Gather", "GatherElements", "GatherND";
     gather_block_quantized: "com.microsoft::GatherBlockQuantized";
-    gather_elements: "GatherElements";
-    gather_nd: "GatherND";
     gemm: "Gemm";
-    global_average_pool: "GlobalAveragePool";
-    global_max_pool: "GlobalMaxPool";
     grid_sample: "GridSample";
     group_normalization: "GroupNormalization";
-    identity: "Identity";
-    instance_normalization: "InstanceNormalization";
     is_inf: "IsInf";
-    is_nan: "IsNaN";
     layer_normalization: "LayerNormalization";
-    leaky_relu: "LeakyRelu";
     linear_attention: "LinearAttention";
-    logic: "And", "Or", "Xor";
     loss: "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss";
-    lp_normalization: "LpNormalization";
     lp_pool: "GlobalLpPool", "LpPool";
-    lrn: "LRN";
-    matmul: "MatMul";
+    lrn: "InstanceNormalization", "LRN";
     matmul_nbits: "com.microsoft::MatMulNBits";
-    max_pool: "MaxPool";
     max_unpool: "MaxUnpool";
     mean_variance_normalization: "MeanVarianceNormalization";
     non_max_suppression: "NonMaxSuppression";
     one_hot: "Hardmax", "OneHot";
-    optional: "OptionalGetElement", "OptionalHasElement";
+    optional: "Identity", "OptionalGetElement", "OptionalHasElement";
     pad: "Pad";
-    pow: "Pow";
-    prelu: "PRelu";
+    pool: "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool";
     qlinear_concat: "com.microsoft::QLinearConcat";
     qlinear_conv: "ConvInteger", "QLinearConv";
     qlinear_matmul: "MatMulInteger", "QLinearMatMul", "com.microsoft::DynamicQuantizeMatMul",
@@ -218,21 +178,17 @@ operators! {
     recurrent: "GRU", "LSTM", "RNN", "com.microsoft::DynamicQuantizeLSTM";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
         "ReduceProd", "ReduceSum", "ReduceSumSquare";
-    relu: "Relu";
     reshape: "Reshape";
     resize: "Resize";
     reverse_sequence: "ReverseSequence";
-    rms_normalization: "RMSNormalization", "SimplifiedLayerNormalization";
     roi_align: "RoiAlign";
     rotary_embedding: "RotaryEmbedding";
     scatter: "Scatter", "ScatterElements", "ScatterND";
-    shape: "Shape";
+    shape: "Shape", "Size";
     shrink: "Shrink";
-    size: "Size";
     slice: "Slice";
-    softmax: "LogSoftmax", "Softmax";
     split: "Split";
-    squeeze: "Squeeze";
+    squeeze: "Squeeze", "Unsqueeze";
     stft: "STFT";
     swiglu: "SwiGLU";
     tensor_scatter: "TensorScatter";
@@ -244,10 +200,8 @@ operators! {
         "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Log", "Mish", "Neg", "Not", "Reciprocal", "Round",
         "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
         "ThresholdedRelu";
-    unsqueeze: "Unsqueeze";
     upsample: "Upsample";
     variadic: "Max", "Mean", "Min", "Sum";
-    where_op: "Where";
     window_function: "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix";
 }
 

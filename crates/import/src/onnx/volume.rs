@@ -67,7 +67,8 @@ pub(super) fn conv_transpose(
     x: ValueId,
     bias: Option<ValueId>,
     op: &ConvTranspose,
-    (depth, size): (WindowAxis, usize),
+    depth: WindowAxis,
+    size: usize,
     taps: impl Fn(&mut Context<'_>, usize) -> Result<ValueId, Reason>,
 ) -> Result<ValueId, Reason> {
     let &[n, c, d, h, w] = context.shape(x) else { return Err(not_a_volume(context, x)) };

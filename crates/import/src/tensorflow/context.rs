@@ -51,7 +51,8 @@ impl<'a> Context<'a> {
         builder: &'a mut Builder,
         node: &'a NodeDef,
         operands: Vec<Option<ValueId>>,
-        (shape, value): (Option<&'a [usize]>, Option<&'a str>),
+        shape: Option<&'a [usize]>,
+        value: Option<&'a str>,
         blocks: &'a mut Blocks,
     ) -> Self {
         let builder = NodeBuilder::new(builder, node.name.clone(), operands);
@@ -141,20 +142,21 @@ impl<'a> Context<'a> {
         attributes: &[(&str, Given)],
         operands: &[ValueId],
     ) -> Result<ValueId, Reason> {
-        let results = self.standards((op, 1), attributes, operands)?;
+        let results = self.standards(op, 1, attributes, operands)?;
         first(&results, op)
     }
 
     /// Like [`Context::standard`], for several results.
     pub(super) fn standards(
         &mut self,
-        (op, results): (&'static str, usize),
+        op: &'static str,
+        results: usize,
         attributes: &[(&str, Given)],
         operands: &[ValueId],
     ) -> Result<Vec<ValueId>, Reason> {
         let name = self.builder.name().to_owned();
         let operands = operands.iter().copied().map(Some).collect();
-        onnx::translate(self.builder.builder(), (op, &name, results), attributes, operands)
+        onnx::translate(self.builder.builder(), op, &name, results, attributes, operands)
     }
 
     /// Returns a value that determines the shape of a result, and must be constant.

@@ -341,6 +341,22 @@ impl<'a> Importer<'a> {
         }
     }
 
+    /// Returns the condition for the first iteration.
+    fn begins(
+        &mut self,
+        node: &NodeDef,
+        frame: &Frame,
+        plan: &Plan,
+        begin: &[Item],
+    ) -> Result<Option<ValueId>, Reason> {
+        let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
+        if !self.round(frame, plan, &plan.condition, begin) {
+            return Ok(None);
+        }
+        let Some(goes_on) = self.value(condition) else { return Ok(None) };
+        self.builder.scalar(&node.name, goes_on).map(Some)
+    }
+
     /// Translates a loop that stays one operator.
     fn looped(
         &mut self,
@@ -349,7 +365,6 @@ impl<'a> Importer<'a> {
         plan: &Plan,
         begin: &[Item],
     ) -> Result<Option<Vec<Item>>, Reason> {
-        let condition = frame.condition.ok_or(Reason::OperandMissing { operand: "LoopCond" })?;
         let name = node.name.as_str();
         let value = |item: &Item| match item {
             Item::Value(id) => Ok(*id),
@@ -361,11 +376,7 @@ impl<'a> Importer<'a> {
             let Some(item) = self.entering(enter)? else { return Ok(None) };
             constants.push(value(&item)?);
         }
-        if !self.round(frame, plan, &plan.condition, begin) {
-            return Ok(None);
-        }
-        let Some(goes_on) = self.value(condition) else { return Ok(None) };
-        let goes_on = self.builder.scalar(&node.name, goes_on)?;
+        let Some(goes_on) = self.begins(node, frame, plan, begin)? else { return Ok(None) };
         let rounds = self.builder.constant(name, tensor(Vec::new(), TensorData::I64(vec![i64::MAX]))?);
         let outer = [&[rounds, goes_on], &carried[..], &constants[..]].concat();
         let mut inner = self.builder.inner(name);
@@ -386,14 +397,7 @@ impl<'a> Importer<'a> {
         self.blocks = blocks;
         self.builder.take_back(&inner);
         let Some(given) = given? else { return Ok(None) };
-        for (&result, &carried) in given.iter().skip(1).zip(&carried) {
-            let (found, expected) =
-                (&inner.graph.value(result).info, &self.builder.graph.value(carried).info);
-            if found != expected {
-                let (found, legal) = (found.to_string(), expected.to_string());
-                return Err(Reason::OperandValue { operand: "result of an iteration", found, legal });
-            }
-        }
+        self.builder.check_round(&inner, &given, &carried)?;
         inner.graph.outputs = given;
         inner.graph.remove_dead();
         let op = Loop { body: Body(inner.graph.into()), carried: carried.len(), stacked: None };

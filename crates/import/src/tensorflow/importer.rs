@@ -190,8 +190,8 @@ impl<'a> Importer<'a> {
         let mark = self.builder.graph.values.len();
         let shape = self.shapes.get(node.name.as_str()).map(Vec::as_slice);
         let value = self.options.values.iter().find(|(name, _)| node_of(name) == node.name);
-        let given = (shape, value.map(|(_, value)| value.as_str()).filter(|_| ops::is_placeholder(node)));
-        let mut context = Context::new(&mut self.builder, node, operands, given, &mut self.blocks);
+        let value = value.map(|(_, value)| value.as_str()).filter(|_| ops::is_placeholder(node));
+        let mut context = Context::new(&mut self.builder, node, operands, shape, value, &mut self.blocks);
         let results = handler(&mut context)?;
         context.finish()?;
         let mut named = HashSet::new();

@@ -47,13 +47,7 @@ impl Importer<'_> {
         let given = |list: List| Ok(Binding::List(Rc::new(list)));
         match node.op.as_str() {
             "EmptyTensorList" => given(List::default()),
-            "TensorListReserve" => {
-                let count = self.known(value(1, "num_elements")?, "num_elements")?;
-                let count =
-                    usize::try_from(count[0]).map_err(|_| unsupported("num_elements", count, "0 or more"))?;
-                self.builder.reserve(&[count, ELEMENTS_PER_RESULT])?;
-                given(List { elements: vec![None; count] })
-            }
+            "TensorListReserve" => given(self.reserved_list(value(1, "num_elements")?)?),
             "TensorListFromTensor" => {
                 let tensor = value(0, "tensor")?;
                 given(List { elements: self.rows(node, tensor)?.into_iter().map(Some).collect() })
@@ -81,21 +75,31 @@ impl Importer<'_> {
                 let place = self.place(value(1, "index")?, list.elements.len())?;
                 Ok(Binding::Values(vec![self.element(node, &list, place)?]))
             }
-            "TensorListGather" => {
+            operator => {
                 let list = list()?;
-                let places = self.known(value(1, "indices")?, "indices")?;
-                let place =
-                    |&place: &i64| usize::try_from(place).ok().filter(|&place| place < list.elements.len());
-                let places: Option<Vec<usize>> = places.iter().map(place).collect();
-                let places = places.ok_or_else(|| unsupported("indices", "others", "places of the list"))?;
-                self.stack(node, &list, &places)
-            }
-            _ => {
-                let list = list()?;
-                let places: Vec<usize> = (0..list.elements.len()).collect();
+                let places = match operator {
+                    "TensorListGather" => self.places(value(1, "indices")?, list.elements.len())?,
+                    _ => (0..list.elements.len()).collect(),
+                };
                 self.stack(node, &list, &places)
             }
         }
+    }
+
+    /// Returns a list of as many empty elements as the constant states.
+    fn reserved_list(&mut self, count: ValueId) -> Result<List, Reason> {
+        let count = self.known(count, "num_elements")?;
+        let count = usize::try_from(count[0]).map_err(|_| unsupported("num_elements", count, "0 or more"))?;
+        self.builder.reserve(&[count, ELEMENTS_PER_RESULT])?;
+        Ok(List { elements: vec![None; count] })
+    }
+
+    /// Returns the places of a constant in a list of `length` elements.
+    fn places(&self, indices: ValueId, length: usize) -> Result<Vec<usize>, Reason> {
+        let places = self.known(indices, "indices")?;
+        let place = |&place: &i64| usize::try_from(place).ok().filter(|&place| place < length);
+        let places: Option<Vec<usize>> = places.iter().map(place).collect();
+        places.ok_or_else(|| unsupported("indices", "others", "places of the list"))
     }
 
     /// Returns the integers of a constant, at least one.

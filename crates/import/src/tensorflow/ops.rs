@@ -1,5 +1,6 @@
-//! Translation of the operators: one file per operator, with a `mod` line and a line in the list
-//! below.
+//! Translation of the operators. One that the graph also has is an arm of `direct`. One that equals
+//! an ONNX operator has a row in `standard`. The others have a file each, with a `mod` line and a
+//! line in the list below.
 //!
 //! A handler reads its node through [`Context`], adds to the graph, and returns the node's
 //! supported results in order. Attributes and operands that it does not read are reported.
@@ -10,12 +11,10 @@ mod batch_matmul;
 mod batch_normalization;
 mod batch_to_space;
 mod bias_add;
-mod binary;
 mod broadcast_to;
 mod bucketize;
 mod by_value;
 mod cast;
-mod clip;
 mod compare;
 mod composed;
 mod concat;
@@ -24,31 +23,23 @@ mod conv;
 mod conv_transpose;
 mod depth_to_space;
 mod depthwise_conv;
-mod div_no_nan;
+mod direct;
 mod einsum;
 mod expand_dims;
 mod fake_quant;
 mod fill;
-mod floor_div;
 mod gather;
 mod identity;
-mod is_finite;
-mod leaky_relu;
-mod logic;
 mod lrn;
 mod matmul;
 mod matrix_diag;
-mod max_pool_v2;
-mod no_op;
 mod one_hot;
 mod pack;
 mod pad;
 mod placeholder;
 mod pool;
-mod pow;
 mod range;
 mod reduce;
-mod relu;
 mod resample;
 mod reshape;
 mod resize;
@@ -60,14 +51,12 @@ mod slice;
 mod softmax;
 mod space_to_batch;
 mod split;
-mod squared_difference;
 mod squeeze;
 mod standard;
 mod strided_slice;
 mod tile;
 mod top_k;
 mod transpose;
-mod unary;
 mod unpack;
 mod volume;
 
@@ -94,47 +83,41 @@ operators! {
     batch_normalization: "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3";
     batch_to_space: "BatchToSpace", "BatchToSpaceND";
     bias_add: "BiasAdd", "BiasAddV1";
-    binary: "Add", "AddV2", "Div", "FloorMod", "Maximum", "Minimum", "Mod", "Mul", "RealDiv", "Sub",
-        "TruncateDiv", "TruncateMod";
     broadcast_to: "BroadcastTo";
     bucketize: "Bucketize";
     by_value: "Unique", "UniqueV2", "Where";
     cast: "Cast";
-    clip: "ClipByValue";
     compare: "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual";
-    composed: "Erfc", "Log1p", "Rsqrt", "Square";
+    composed: "ClipByValue", "DivNoNan", "Erfc", "FloorDiv", "IsFinite", "Log1p", "MulNoNan", "Rsqrt", "Square",
+        "SquaredDifference";
     concat: "Concat", "ConcatV2";
     constant: "Const";
     conv: "Conv2D";
     conv_transpose: "Conv2DBackpropInput";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     depthwise_conv: "DepthwiseConv2dNative";
-    div_no_nan: "DivNoNan", "MulNoNan";
+    direct: "Abs", "Acos", "Acosh", "Add", "AddV2", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Div",
+        "Elu", "Erf", "Exp", "Floor", "FloorMod", "Inv", "LeakyRelu", "Log", "LogicalAnd", "LogicalNot", "LogicalOr",
+        "Maximum", "Minimum", "Mod", "Mul", "Neg", "Pow", "RealDiv", "Reciprocal", "Relu", "Relu6", "Rint", "Round",
+        "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh", "TruncateDiv",
+        "TruncateMod";
     einsum: "Einsum";
     expand_dims: "ExpandDims";
     fake_quant: "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel";
     fill: "Fill", "OnesLike", "ZerosLike";
-    floor_div: "FloorDiv";
     gather: "Gather", "GatherV2";
-    identity: "CheckNumerics", "EnsureShape", "Identity", "IdentityN", "PreventGradient", "ReadVariableOp",
+    identity: "CheckNumerics", "EnsureShape", "Identity", "IdentityN", "NoOp", "PreventGradient", "ReadVariableOp",
         "Snapshot", "StopGradient";
-    is_finite: "IsFinite";
-    leaky_relu: "LeakyRelu";
-    logic: "LogicalAnd", "LogicalOr";
     lrn: "LRN";
     matmul: "MatMul";
     matrix_diag: "MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3";
-    max_pool_v2: "MaxPoolV2";
-    no_op: "NoOp";
     one_hot: "OneHot";
     pack: "Pack";
     pad: "MirrorPad", "Pad", "PadV2";
     placeholder: "Placeholder", "PlaceholderV2", "PlaceholderWithDefault";
-    pool: "AvgPool", "MaxPool";
-    pow: "Pow";
+    pool: "AvgPool", "MaxPool", "MaxPoolV2";
     range: "Range";
     reduce: "All", "Any", "Max", "Mean", "Min", "Prod", "Sum";
-    relu: "Relu", "Relu6";
     resample: "ResizeArea", "ResizeBicubic";
     reshape: "Reshape";
     resize: "ResizeBilinear", "ResizeNearestNeighbor";
@@ -147,7 +130,6 @@ operators! {
     softmax: "LogSoftmax", "Softmax";
     space_to_batch: "SpaceToBatch", "SpaceToBatchND";
     split: "Split", "SplitV";
-    squared_difference: "SquaredDifference";
     squeeze: "Squeeze";
     standard: "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Cumprod", "Cumsum", "GatherNd", "Invert", "IsInf", "IsNan",
         "ReverseSequence", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate";
@@ -155,9 +137,6 @@ operators! {
     tile: "Tile";
     top_k: "TopK", "TopKV2";
     transpose: "Transpose";
-    unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Exp",
-        "Floor", "Inv", "Log", "LogicalNot", "Neg", "Reciprocal", "Rint", "Round", "Selu", "Sigmoid", "Sign",
-        "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh";
     unpack: "Unpack";
     volume: "AvgPool3D", "Conv3D", "Conv3DBackpropInputV2", "MaxPool3D";
 }

@@ -66,16 +66,9 @@ impl<'a> Importer<'a> {
                 self.assign_variable(variable(&operands)?, value)?;
                 Some(Vec::new())
             }
-            Control::Once => {
-                let before = std::mem::replace(&mut self.variables.is_beginning, true);
-                let given = self.call(graph_at(operator, 0)?, &operands);
-                self.variables.is_beginning = before;
-                given?.map(|_| Vec::new())
-            }
-            Control::If => self.choose([graph_at(operator, 0)?, graph_at(operator, 1)?], &operands, name)?,
-            Control::While => {
-                self.repeat([graph_at(operator, 0)?, graph_at(operator, 1)?], operands, name)?
-            }
+            Control::Once => self.once(graph_at(operator, 0)?, &operands)?,
+            Control::If => self.choose(graph_at(operator, 0)?, graph_at(operator, 1)?, &operands, name)?,
+            Control::While => self.repeat(graph_at(operator, 0)?, graph_at(operator, 1)?, operands, name)?,
         };
         let Some(given) = given else { return Ok(false) };
         for (place, &tensor) in results.iter().enumerate() {
@@ -89,6 +82,14 @@ impl<'a> Importer<'a> {
         }
         self.builder.has_leftovers = true;
         Ok(true)
+    }
+
+    /// Calls the graph that sets the first values of variables.
+    fn once(&mut self, graph: i32, operands: &[Passed]) -> Result<Option<Vec<Passed>>, Reason> {
+        let before = std::mem::replace(&mut self.variables.is_beginning, true);
+        let given = self.call(graph, operands);
+        self.variables.is_beginning = before;
+        Ok(given?.map(|_| Vec::new()))
     }
 
     /// Returns a tensor as operand of a graph.
@@ -171,7 +172,8 @@ impl<'a> Importer<'a> {
     /// Translates an IF and returns its results.
     fn choose(
         &mut self,
-        [yes, no]: [i32; 2],
+        yes: i32,
+        no: i32,
         operands: &[Passed],
         name: &str,
     ) -> Result<Option<Vec<Passed>>, Reason> {
@@ -215,7 +217,8 @@ impl<'a> Importer<'a> {
     /// Translates a WHILE and returns its results.
     fn repeat(
         &mut self,
-        [condition, body]: [i32; 2],
+        condition: i32,
+        body: i32,
         operands: Vec<Passed>,
         name: &str,
     ) -> Result<Option<Vec<Passed>>, Reason> {
@@ -241,7 +244,7 @@ impl<'a> Importer<'a> {
             carried = next;
         }
         self.variables.restore(&before);
-        self.looped([condition, body], &operands, name)
+        self.looped(condition, body, &operands, name)
     }
 
     /// Number of nodes of a graph and its nested graphs.
@@ -257,7 +260,8 @@ impl<'a> Importer<'a> {
     /// Translates a WHILE that stays one operator.
     fn looped(
         &mut self,
-        [condition, body]: [i32; 2],
+        condition: i32,
+        body: i32,
         operands: &[Passed],
         name: &str,
     ) -> Result<Option<Vec<Passed>>, Reason> {
@@ -284,14 +288,14 @@ impl<'a> Importer<'a> {
             std::mem::take(&mut self.blocks),
             std::mem::replace(&mut self.variables.is_sealed, true),
         );
-        let results = self.round([condition, body], &given, name);
+        let results = self.round(condition, body, &given, name);
         let mut inner = std::mem::replace(&mut self.builder, aside.0);
         (self.known, self.blocks, self.variables.is_sealed) = (aside.1, aside.2, aside.3);
         self.builder.take_back(&inner);
         let Some(results) = results? else { return Ok(None) };
         inner.graph.outputs = values(&results)?;
         inner.graph.remove_dead();
-        self.check_round(&inner.graph.outputs, &inner, &carried)?;
+        self.builder.check_round(&inner, &inner.graph.outputs, &carried)?;
         let op = Loop { body: Body(inner.graph.into()), carried: carried.len(), stacked: None };
         let results = self.builder.emit(name, op.into(), outer)?;
         Ok(Some(results.into_iter().map(Passed::Value).collect()))
@@ -300,7 +304,8 @@ impl<'a> Importer<'a> {
     /// Returns the condition for another iteration after this one, and the results of this one.
     fn round(
         &mut self,
-        [condition, body]: [i32; 2],
+        condition: i32,
+        body: i32,
         operands: &[Passed],
         name: &str,
     ) -> Result<Option<Vec<Passed>>, Reason> {
@@ -312,24 +317,6 @@ impl<'a> Importer<'a> {
         self.builder.truth(goes_on, "cond")?;
         let goes_on = Passed::Value(self.builder.scalar(name, goes_on)?);
         Ok(Some([vec![goes_on], results].concat()))
-    }
-
-    /// Returns an error if an iteration changes the type of a carried value.
-    fn check_round(
-        &self,
-        results: &[ValueId],
-        inner: &crate::builder::Builder,
-        carried: &[ValueId],
-    ) -> Result<(), Reason> {
-        for (&result, &carried) in results.iter().skip(1).zip(carried) {
-            let [found, expected] =
-                [&inner.graph.value(result).info, &self.builder.graph.value(carried).info];
-            if found != expected {
-                let (found, legal) = (found.to_string(), expected.to_string());
-                return Err(Reason::OperandValue { operand: "result of an iteration", found, legal });
-            }
-        }
-        Ok(())
     }
 }
 

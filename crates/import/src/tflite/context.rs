@@ -9,7 +9,6 @@ use npukit_numeric::ElementType;
 
 use super::flatbuffer::Damage;
 use super::model::Operator;
-use crate::builder::Builder;
 use crate::error::Reason;
 use crate::node::{NodeBuilder, unsupported};
 use crate::padding;
@@ -56,16 +55,15 @@ fn damaged(Damage { offset, reason }: Damage) -> Reason {
 }
 
 impl<'a> Context<'a> {
-    /// Creates the context of operator `op` with the name of its first result. Its operands are
-    /// already values.
+    /// Creates the context of an operator called `op`, whose first result has the type `result`.
     pub(super) fn new(
-        builder: &'a mut Builder,
-        (op, name, result): (&'static str, String, ElementType),
-        operands: Vec<Option<ValueId>>,
-        (operator, is_complex): (&'a Operator<'a>, bool),
+        builder: NodeBuilder<'a>,
+        op: &'static str,
+        operator: &'a Operator<'a>,
+        result: ElementType,
+        is_complex: bool,
         blocks: &'a mut Blocks,
     ) -> Self {
-        let builder = NodeBuilder::new(builder, name, operands);
         Self { op, result, operator, states: Vec::new(), is_complex, builder, blocks }
     }
 

@@ -15,6 +15,7 @@ use super::{control, ops};
 use crate::builder::{Builder, FOLDING_ROOM, Names};
 use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
+use crate::node::NodeBuilder;
 use crate::remark::{Imported, Remark};
 use crate::tensorflow::Blocks;
 
@@ -159,14 +160,7 @@ impl<'a> Importer<'a> {
         }
         let unknown = || Reason::Operator { operator: ops::name_of(operator) };
         let (op, handler) = ops::handler(operator).ok_or_else(unknown)?;
-        let mut operands = Vec::new();
-        for tensor in tensors.iter().copied() {
-            let is_state = tensor.is_some_and(|tensor| self.frame.graph.tensors[tensor].is_variable);
-            operands.push(match tensor.filter(|_| !is_state || !ops::begins_anew(operator)) {
-                Some(tensor) => Some(self.real(tensor)?),
-                None => None,
-            });
-        }
+        let operands = self.given(operator, &tensors)?;
         if ops::begins_anew(operator) {
             Remark::add_beginning(&mut self.remarks, name);
         }
@@ -178,9 +172,9 @@ impl<'a> Importer<'a> {
         let complex = self.are_complex(&tensors);
         let is_complex = complex.first() == Some(&true);
         let mut apply = |importer: &mut Self, operands| {
-            let node = (op, name.to_owned(), result);
             let Importer { builder, blocks, .. } = importer;
-            let mut context = Context::new(builder, node, operands, (operator, is_complex), blocks);
+            let node = NodeBuilder::new(builder, name.to_owned(), operands);
+            let mut context = Context::new(node, op, operator, result, is_complex, blocks);
             let values = handler(&mut context)?;
             context.finish()?;
             Ok::<_, Reason>((values, context.into_states()))
@@ -192,13 +186,25 @@ impl<'a> Importer<'a> {
         for (place, &tensor) in results.iter().enumerate() {
             let missing = || Reason::Output { index: place, name: self.frame.names[tensor].clone() };
             let value = *values.get(place).ok_or_else(missing)?;
-            self.bind(tensor, value, (mark, ops::rounds_away(operator)))?;
+            self.bind(tensor, value, mark, ops::rounds_away(operator))?;
         }
         for (operand, value) in states {
             let tensor = tensors.get(operand).copied().flatten();
             self.keep(tensor.ok_or(Reason::OperandMissing { operand: "state" })?, value)?;
         }
         Ok(true)
+    }
+
+    /// Returns the values of operands; `None` for states that begin at zero.
+    fn given(
+        &mut self,
+        operator: &model::Operator<'_>,
+        tensors: &[Option<usize>],
+    ) -> Result<Vec<Option<ValueId>>, Reason> {
+        let begins_anew = ops::begins_anew(operator);
+        let is_given = |tensor: &usize| !begins_anew || !self.frame.graph.tensors[*tensor].is_variable;
+        let tensors: Vec<_> = tensors.iter().map(|tensor| tensor.filter(is_given)).collect();
+        tensors.into_iter().map(|tensor| tensor.map(|tensor| self.real(tensor)).transpose()).collect()
     }
 
     /// Returns the tensors of an operator's operands, or `None` if one of them failed.

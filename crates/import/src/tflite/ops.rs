@@ -15,7 +15,6 @@
 //! Products of floats and integer weights (dynamic range) become products of floats. TensorFlow
 //! Lite rounds the operand to bytes at run time.
 
-mod batch_matmul;
 mod complex;
 mod concatenation;
 mod conv;
@@ -27,7 +26,6 @@ mod non_max_suppression;
 mod passed;
 mod pointwise;
 mod pool;
-mod prelu;
 mod reshape;
 mod sequence;
 mod softmax;
@@ -56,7 +54,6 @@ macro_rules! operators {
 }
 
 operators! {
-    batch_matmul: 126 "BATCH_MATMUL";
     complex: 131 "RFFT2D", 133 "IMAG", 134 "REAL", 135 "COMPLEX_ABS";
     concatenation: 2 "CONCATENATION";
     conv: 3 "CONV_2D", 4 "DEPTHWISE_CONV_2D";
@@ -66,9 +63,8 @@ operators! {
     l2_normalization: 11 "L2_NORMALIZATION";
     non_max_suppression: 120 "NON_MAX_SUPPRESSION_V4", 121 "NON_MAX_SUPPRESSION_V5";
     passed: 6 "DEQUANTIZE", 53 "CAST", 114 "QUANTIZE", 124 "DENSIFY";
-    pointwise: 20 "RELU_N1_TO_1", 117 "HARD_SWISH", 150 "GELU", 152 "RELU_0_TO_1";
+    pointwise: 20 "RELU_N1_TO_1", 54 "PRELU", 117 "HARD_SWISH", 150 "GELU", 152 "RELU_0_TO_1";
     pool: 1 "AVERAGE_POOL_2D", 12 "L2_POOL_2D", 17 "MAX_POOL_2D";
-    prelu: 54 "PRELU";
     reshape: 22 "RESHAPE";
     sequence: 35 "UNIDIRECTIONAL_SEQUENCE_RNN", 44 "UNIDIRECTIONAL_SEQUENCE_LSTM";
     softmax: 25 "SOFTMAX";

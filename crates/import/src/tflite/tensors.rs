@@ -55,7 +55,8 @@ impl Importer<'_> {
         &mut self,
         index: usize,
         value: ValueId,
-        (mark, away): (usize, bool),
+        mark: usize,
+        away: bool,
     ) -> Result<(), Reason> {
         let name = self.frame.names[index].clone();
         let id = self.integers(index, value, &name, away)?;

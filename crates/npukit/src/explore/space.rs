@@ -301,6 +301,22 @@ fn values(key: &str, value: &Toml) -> Result<Vec<Value>, SpaceError> {
     }
 }
 
+/// Reads the powers of two between two ends, the value of a table of `keys` keys.
+fn powers_of_two(key: &str, keys: usize, ends: &Toml) -> Result<Vec<Value>, SpaceError> {
+    let ends: Option<Vec<i64>> =
+        ends.as_array().map(|ends| ends.iter().filter_map(Toml::as_integer).collect());
+    let Some([first, last]) = ends.as_deref() else {
+        let told = "`powers_of_two` needs the first and the last value, such as `[4, 64]`";
+        return Err(wrong(key, told.to_owned()));
+    };
+    if keys > 1 || *first < 1 || first.count_ones() != 1 || last.count_ones() != 1 || last < first {
+        let told = "`powers_of_two` takes two powers of two, the larger one last, and no other keys";
+        return Err(wrong(key, told.to_owned()));
+    }
+    let count = last.trailing_zeros() - first.trailing_zeros();
+    Ok((0..=count).map(|power| Value::from(first << power)).collect())
+}
+
 /// Reads a range: `{ from, to, step }`, `{ from, to, factor }` or `{ powers_of_two = [a, b] }`.
 fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
     if let Some(unknown) = keys.keys().find(|name| !RANGES.contains(&name.as_str())) {
@@ -316,20 +332,7 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
         number.map(Some).ok_or_else(|| wrong(key, format!("`{name}` is not a number")))
     };
     if let Some(ends) = keys.get("powers_of_two") {
-        let ends: Option<Vec<i64>> =
-            ends.as_array().map(|ends| ends.iter().filter_map(Toml::as_integer).collect());
-        let Some([first, last]) = ends.as_deref() else {
-            return Err(wrong(
-                key,
-                "`powers_of_two` needs the first and the last value, such as `[4, 64]`".to_owned(),
-            ));
-        };
-        if keys.len() > 1 || *first < 1 || first.count_ones() != 1 || last.count_ones() != 1 || last < first {
-            let told = "`powers_of_two` takes two powers of two, the larger one last, and no other keys";
-            return Err(wrong(key, told.to_owned()));
-        }
-        let count = last.trailing_zeros() - first.trailing_zeros();
-        return Ok((0..=count).map(|power| Value::from(first << power)).collect());
+        return powers_of_two(key, keys.len(), ends);
     }
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
         return Err(wrong(key, "a range needs `from` and `to`".to_owned()));

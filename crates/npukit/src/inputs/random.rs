@@ -48,7 +48,8 @@ fn range(wanted: &Wanted, declared: &[GivenRange]) -> ([f64; 2], &'static str) {
 pub(super) fn samples(
     wanted: &Wanted,
     index: usize,
-    (seed, count): (u64, usize),
+    seed: u64,
+    count: usize,
     declared: &[GivenRange],
     notes: &mut Vec<String>,
 ) -> Option<Vec<Tensor>> {

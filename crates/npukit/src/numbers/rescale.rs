@@ -135,31 +135,18 @@ pub(crate) fn choose(
     let _phase = Phase::begin("calibrate");
     let search = Search::new(trial, plain)?;
     let before = search.measure(plain)?;
-    let mut report = Report {
-        applied: false,
-        reason: "nothing saturates".to_owned(),
-        samples: trial.samples.len(),
-        margin: None,
-        layers: Vec::new(),
-        before: before.measured,
-        after: None,
-        equalised: false,
-        balanced: false,
-        tried: 0,
-        remaining: Vec::new(),
+    let mut report = not_applied(trial.samples.len(), before.measured);
+    let mut found = None;
+    if mode != Mode::Auto || before.measured.unfit() > 0 || before.measured.is_poor() {
+        let attempts = search.attempts(&before.measured, mode)?;
+        (found, report.reason, report.tried) = (attempts.best, attempts.reason, attempts.tried);
+    }
+    let unscaled = || {
+        let (exponents, scales) = (Exponents::new(), Scales::new());
+        search.remaining(&before.saturations, plain, &trial.model.simplified, &exponents, &scales)
     };
-    let found = if mode == Mode::Auto && before.measured.unfit() == 0 && !before.measured.is_poor() {
-        None
-    } else {
-        let mut best = None;
-        let reason = search.best(&before.measured, mode, &mut best, &mut report.tried)?;
-        report.reason = reason;
-        best
-    };
-    let none = (Exponents::new(), Scales::new());
     let Some(best) = found else {
-        report.remaining =
-            search.remaining(&before.saturations, plain, &trial.model.simplified, (&none.0, &none.1));
+        report.remaining = unscaled();
         return Ok((None, report));
     };
     let gains = best.outcome.measured.is_gain_over(&before.measured);
@@ -174,15 +161,32 @@ pub(crate) fn choose(
     report.layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
     report.remaining = if report.applied {
         let Chosen { graph, exponents, scales, compiled } = &best.chosen;
-        search.remaining(&best.outcome.saturations, &**compiled, graph, (exponents, scales))
+        search.remaining(&best.outcome.saturations, &**compiled, graph, exponents, scales)
     } else {
-        search.remaining(&before.saturations, plain, &trial.model.simplified, (&none.0, &none.1))
+        unscaled()
     };
     if !report.applied {
         return Ok((None, report));
     }
     let compiled = search.program(&best.chosen.graph, &best.chosen.scales, false)?;
     Ok((Some(Chosen { compiled, ..best.chosen }), report))
+}
+
+/// Returns the report if no rescaling is tried.
+fn not_applied(samples: usize, before: Measured) -> Report {
+    Report {
+        applied: false,
+        reason: "nothing saturates".to_owned(),
+        samples,
+        margin: None,
+        layers: Vec::new(),
+        before,
+        after: None,
+        equalised: false,
+        balanced: false,
+        tried: 0,
+        remaining: Vec::new(),
+    }
 }
 
 fn gain(new: &Measured, before: &Measured) -> &'static str {
@@ -231,6 +235,119 @@ struct Ranged {
     ranges: Ranges,
 }
 
+/// Plans that a search has tried, and the best program so far.
+struct Attempts<'s> {
+    search: &'s Search<'s>,
+    /// Errors without rescaling.
+    before: &'s Measured,
+    mode: Mode,
+    best: Option<Candidate>,
+    /// Exponents of the last plan, and whether it equalized channels.
+    last: Option<(bool, Vec<(String, i32)>)>,
+    /// Reason why no program was found.
+    reason: String,
+    /// Number of programs that were measured.
+    tried: usize,
+}
+
+impl Attempts<'_> {
+    /// Tries a plan, unless too many were tried.
+    fn attempt(&mut self, plan: Plan, ranged: &Ranged) -> Result<(), Error> {
+        let info = self.search.trial.instance.info();
+        let format = info.number_format.and_then(|format| Some((format.largest(), format.step()?)));
+        let (Some((largest, step)), true) = (format, self.tried < MAX_TRIED) else { return Ok(()) };
+        let Plan { margin, fill, balance, .. } = plan;
+        let (functions, ports) = (info.scaling.functions, info.scaling.ports);
+        let addends = info.scaling.addends_of_means;
+        let limits = Limits { largest, step, margin, fill, functions, balance, ports, addends };
+        match self.search.candidate(plan, ranged, &limits, &mut self.last)? {
+            Ok(Some(new)) => {
+                self.tried += 1;
+                let measured = &new.outcome.measured;
+                if self.best.as_ref().is_none_or(|best| measured.is_better_than(&best.outcome.measured)) {
+                    self.best = Some(new);
+                }
+            }
+            Ok(None) => {}
+            Err(why) => self.reason = why,
+        }
+        Ok(())
+    }
+
+    /// Returns the errors of the best program, which may be the one without rescaling.
+    fn measured(&self) -> &Measured {
+        self.best.as_ref().map_or(self.before, |best| &best.outcome.measured)
+    }
+
+    /// Tries more and more headroom.
+    fn margins(&mut self) -> Result<(), Error> {
+        let ranged = &self.search.ranged;
+        for (place, &margin) in MARGINS.iter().enumerate() {
+            let last = place.checked_sub(1).map(|place| MARGINS[place]);
+            let got_better = self.best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
+            // A result that is still poor needs more bits, not more headroom.
+            let go_on = got_better && !(self.mode == Mode::Auto && self.measured().is_poor());
+            let is_enough = self.best.is_some() || self.mode == Mode::Auto;
+            if self.measured().unfit() == 0 && !go_on && is_enough {
+                break;
+            }
+            self.attempt(Plan::plain(margin), ranged)?;
+        }
+        // Large margins are far apart: half of one may be enough.
+        if let Some(margin) = self.best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE)
+        {
+            self.attempt(Plan::plain(margin / 2.0), ranged)?;
+        }
+        Ok(())
+    }
+
+    /// Tries to fill the format; returns the plan for it.
+    fn filled(&mut self) -> Result<Plan, Error> {
+        let ranged = &self.search.ranged;
+        let margin = self.best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
+        let filled = Plan { fill: true, ..Plan::plain(margin) };
+        self.attempt(filled, ranged)?;
+        // If nothing was good, the least saturation does not determine the headroom.
+        if margin > MARGINS[0] && self.measured().is_poor() {
+            let narrow = Plan { margin: MARGINS[0], ..filled };
+            self.attempt(narrow, ranged)?;
+            if self.is_best(narrow) {
+                return Ok(narrow);
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Lends bits of operands to weights, with more headroom as long as that helps.
+    fn balanced(&mut self, filled: Plan) -> Result<(), Error> {
+        let mut balanced = Plan { balance: true, ..filled };
+        while self.measured().is_poor() {
+            self.attempt(balanced, &self.search.ranged)?;
+            if !self.is_best(balanced) {
+                break;
+            }
+            balanced.margin *= WIDER;
+        }
+        Ok(())
+    }
+
+    /// Equalizes channels if the results are still poor.
+    fn equalised(&mut self, filled: Plan) -> Result<(), Error> {
+        let search = self.search;
+        let near = self.best.as_ref().map_or(filled, |best| best.plan);
+        let even = equalise(&search.ranged.graph).map_err(|error| search.failed(error))?;
+        let even = even.filter(|_| self.measured().is_poor());
+        if let Some(even) = even.map(|even| Ranged::new(even, search.trial.samples)).transpose()? {
+            self.attempt(Plan { fill: true, equalised: true, ..near }, &even)?;
+        }
+        Ok(())
+    }
+
+    fn is_best(&self, plan: Plan) -> bool {
+        self.best.as_ref().is_some_and(|best| best.plan == plan)
+    }
+}
+
 /// Search for the best rescaling.
 struct Search<'a> {
     trial: &'a Trial<'a>,
@@ -266,97 +383,32 @@ impl<'a> Search<'a> {
         Ok(Outcome { measured, saturations })
     }
 
-    /// Stores the best program in `best`, or returns the reason why no program was stored.
-    fn best(
-        &self,
-        before: &Measured,
-        mode: Mode,
-        best: &mut Option<Candidate>,
-        tried: &mut usize,
-    ) -> Result<String, Error> {
-        let format = self.trial.instance.info().number_format;
-        let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
-            return Ok("the target's number format has no fixed range".to_owned());
+    /// Tries plans, from the simplest on, until the results are good.
+    fn attempts<'s>(&'s self, before: &'s Measured, mode: Mode) -> Result<Attempts<'s>, Error> {
+        let info = self.trial.instance.info();
+        let mut attempts = Attempts {
+            search: self,
+            before,
+            mode,
+            best: None,
+            last: None,
+            reason: "no scale of the layers makes more values fit".to_owned(),
+            tried: 0,
         };
-        let functions = self.trial.instance.info().scaling.functions;
-        let addends = self.trial.instance.info().scaling.addends_of_means;
-        let ports = self.trial.instance.info().scaling.ports;
-        let limits = |plan: Plan| {
-            let Plan { margin, fill, balance, .. } = plan;
-            Limits { largest, step, margin, fill, functions, balance, ports, addends }
-        };
-        let mut reason = "no scale of the layers makes more values fit".to_owned();
-        let mut last = None;
-        let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
-            if *tried == MAX_TRIED {
-                return Ok(());
-            }
-            match self.candidate(plan, ranged, &limits(plan), &mut last)? {
-                Ok(Some(new)) => {
-                    *tried += 1;
-                    if best
-                        .as_ref()
-                        .is_none_or(|best| new.outcome.measured.is_better_than(&best.outcome.measured))
-                    {
-                        *best = Some(new);
-                    }
-                }
-                Ok(None) => {}
-                Err(why) => reason = why,
-            }
-            Ok(())
-        };
-        let unfit =
-            |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).unfit();
-        let poor =
-            |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).is_poor();
-        for (place, &margin) in MARGINS.iter().enumerate() {
-            let last = place.checked_sub(1).map(|place| MARGINS[place]);
-            let got_better = best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
-            // A result that is still poor needs more bits, not more headroom.
-            let go_on = got_better && !(mode == Mode::Auto && poor(best));
-            if unfit(best) == 0 && !go_on && (best.is_some() || mode == Mode::Auto) {
-                break;
-            }
-            attempt(Plan::plain(margin), &self.ranged, best)?;
+        if info.number_format.and_then(|format| format.step()).is_none() {
+            attempts.reason = "the target's number format has no fixed range".to_owned();
+            return Ok(attempts);
         }
-        // Large margins are far apart: half of one may be enough.
-        if let Some(margin) = best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE) {
-            attempt(Plan::plain(margin / 2.0), &self.ranged, best)?;
-        }
-        if mode == Mode::Auto && poor(best) {
-            let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
-            let mut filled = Plan { fill: true, ..Plan::plain(margin) };
-            attempt(filled, &self.ranged, best)?;
-            // If nothing was good, the least saturation does not determine the headroom.
-            if margin > MARGINS[0] && poor(best) {
-                let narrow = Plan { margin: MARGINS[0], ..filled };
-                attempt(narrow, &self.ranged, best)?;
-                if best.as_ref().is_some_and(|best| best.plan == narrow) {
-                    filled = narrow;
-                }
-            }
-            let is_best =
-                |best: &Option<Candidate>, plan: Plan| best.as_ref().is_some_and(|best| best.plan == plan);
-            let mut balanced = Plan { balance: true, ..filled };
-            while poor(best) {
-                attempt(balanced, &self.ranged, best)?;
-                if !is_best(best, balanced) {
-                    break;
-                }
-                balanced.margin *= WIDER;
-            }
-            let near = best.as_ref().map_or(filled, |best| best.plan);
-            let even =
-                equalise(&self.ranged.graph).map_err(|error| self.failed(error))?.filter(|_| poor(best));
-            if let Some(even) = even.map(|even| Ranged::new(even, self.trial.samples)).transpose()? {
-                attempt(Plan { fill: true, equalised: true, ..near }, &even, best)?;
-            }
-            if unfit(best) > before.unfit() {
-                attempt(Plan { margin: filled.margin * WIDER, ..filled }, &self.ranged, best)?;
+        attempts.margins()?;
+        if mode == Mode::Auto && attempts.measured().is_poor() {
+            let filled = attempts.filled()?;
+            attempts.balanced(filled)?;
+            attempts.equalised(filled)?;
+            if attempts.measured().unfit() > before.unfit() {
+                attempts.attempt(Plan { margin: filled.margin * WIDER, ..filled }, &self.ranged)?;
             }
         }
-        Ok(reason)
+        Ok(attempts)
     }
 
     /// Returns the program for a plan. `None` if nothing needs a scale, or if it equals `last`; a
@@ -410,7 +462,8 @@ impl<'a> Search<'a> {
         saturations: &Saturations,
         compiled: &dyn Compiled,
         graph: &Graph,
-        (exponents, scales): (&Exponents, &Scales),
+        exponents: &Exponents,
+        scales: &Scales,
     ) -> Vec<Remaining> {
         let largest =
             self.trial.instance.info().number_format.map_or(f64::INFINITY, |format| format.largest());

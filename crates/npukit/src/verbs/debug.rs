@@ -59,7 +59,9 @@ impl Report {
     /// Creates the report for the program of `machine`.
     pub fn new(
         machine: &dyn Machine,
-        (printed, passed, failures): (String, usize, Vec<String>),
+        printed: String,
+        passed: usize,
+        failures: Vec<String>,
         notes: Vec<String>,
     ) -> Self {
         let (name, target) = (machine.name().to_owned(), machine.target().to_owned());

@@ -1,11 +1,13 @@
 //! `npu eval`: runs a model through the float evaluator only.
 
+use std::io::Write;
 use std::time::Instant;
 
 use npukit_graph::{Graph, integer_forms};
 use serde::Serialize;
 
 use crate::Context;
+use crate::compare::traced::Given;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
@@ -16,6 +18,7 @@ use crate::run::batch::{float, float_calls};
 use crate::run::eval_limits;
 use crate::run::samples::{DumpedTensor, OutputReport, Outputs, reports};
 use crate::run::stateful::{Stateful, States};
+use crate::verbs::trace::{TracedTensor, trace_model};
 
 /// Parameters of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,6 +84,26 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     Ok((report, outputs.npz(false)?))
 }
 
+/// Like [`eval`]; also writes an `.npz` file of every tensor to `dump`, as
+/// [`trace`](super::trace::trace) does, and returns the list of tensors.
+///
+/// # Errors
+///
+/// Fails as [`eval`] does, and with [`Error::Write`] if writing to `dump` fails.
+pub fn eval_and_dump(
+    request: &Request,
+    dump: &mut dyn Write,
+    context: Context<'_>,
+) -> Result<(Report, Vec<u8>, Vec<TracedTensor>), Error> {
+    let start = Instant::now();
+    let model = loaded(request, context)?;
+    let given = Given { inputs: &request.inputs, preprocess: &request.preprocess };
+    let tensors = trace_model(&model, given, dump, context)?;
+    let (mut report, outputs) = eval_model(&model, request, start, context)?;
+    report.dump = tensors.iter().cloned().map(DumpedTensor::from).collect();
+    Ok((report, outputs.npz(false)?, tensors))
+}
+
 /// Like [`eval`], but returns the outputs as tensors.
 ///
 /// # Errors
@@ -88,20 +111,33 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
 /// Fails as [`eval`] does.
 pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, Outputs), Error> {
     let start = Instant::now();
+    eval_model(&loaded(request, context)?, request, start, context)
+}
+
+fn loaded(request: &Request, context: Context<'_>) -> Result<Model, Error> {
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
         eval_limits::check(&model.graph.name, &model.graph)?;
     }
+    Ok(model)
+}
+
+fn eval_model(
+    model: &Model,
+    request: &Request,
+    start: Instant,
+    context: Context<'_>,
+) -> Result<(Report, Outputs), Error> {
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
-    let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
+    let (inputs, preprocess) = (wanted::of_model(model), &request.preprocess);
     let stateful = request.stateful.with_states(&model.states);
     let states = States::of(&stateful, &model::ports(&model.graph), &model::output_ports(&model.graph))?;
     let (files, states) = (&request.inputs, states.as_ref());
     let Samples { samples, notes: found } =
         inputs::samples_of_calls(files, &inputs, preprocess, context.reader, None, states)?;
-    let graph = with_integers(&model);
+    let graph = with_integers(model);
     let stacks = match states {
         Some(states) => float_calls(&graph, &samples, states)?,
         None => float(&graph, &samples)?,
@@ -122,7 +158,7 @@ pub fn eval_outputs(request: &Request, context: Context<'_>) -> Result<(Report, 
         accuracy,
         non_finite,
         dump: Vec::new(),
-        notes: model.remarks.with_notes(found).notes,
+        notes: model.remarks.clone().with_notes(found).notes,
         warnings,
         failures,
         seconds: start.elapsed().as_secs_f64(),

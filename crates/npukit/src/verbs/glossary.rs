@@ -56,13 +56,10 @@ pub fn glossary(word: Option<&str>) -> Result<Report, Error> {
 
 /// Returns the terms that begin with `word`, whatever its case and separators.
 pub(crate) fn beginning(word: &str) -> Vec<Entry> {
-    let begins = |(_, term): &(_, &Term)| term.words().any(|own| own_begins(own, word));
-    terms().filter(begins).map(|(target, term)| Entry { target, term: *term }).collect()
-}
-
-fn own_begins(own: &str, word: &str) -> bool {
-    let plain = |text: &str| text.trim().to_lowercase().replace(['-', '_'], " ");
-    plain(own).starts_with(&plain(word))
+    terms()
+        .filter(|(_, term)| term.begins_with(word))
+        .map(|(target, term)| Entry { target, term: *term })
+        .collect()
 }
 
 fn unknown(word: &str) -> Error {

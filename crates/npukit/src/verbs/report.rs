@@ -244,9 +244,10 @@ fn measured(
     Ok((samples.len(), found.map(|(_, saturations)| saturations)))
 }
 
-fn checked(origin: &Origin, program: &Program, (samples, found): Measured) -> Result<check::Report, Error> {
+fn checked(origin: &Origin, program: &Program, measured: Measured) -> Result<check::Report, Error> {
     let weights = origin.altered_weights()?;
     let constants = program.report().saturated_constants;
+    let (samples, found) = measured;
     let risk = SaturationRisk::of(origin, &weights, constants, samples, found.as_ref());
     Ok(check::of_compiled(origin, program.compiled(), risk, &weights, origin.remarks().notes))
 }

@@ -121,7 +121,8 @@ impl Request {
     fn run_sample(
         &self,
         compiled: &dyn Compiled,
-        (place, sample): (usize, &Sample),
+        place: usize,
+        sample: &Sample,
         unwritten: &OnceLock<TargetError>,
     ) -> Result<RunResult, TargetError> {
         let is_artifact = is_artifact(&self.source.path);
@@ -350,7 +351,7 @@ impl<'a> Outcome<'a> {
             samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
         }
         let unwritten = OnceLock::new();
-        let run = |place, sample: &Sample| request.run_sample(compiled, (place, sample), &unwritten);
+        let run = |place, sample: &Sample| request.run_sample(compiled, place, sample, &unwritten);
         let (stacks, saturations) = match states {
             Some(states) => machine_calls(compiled, &mut samples, states, run)?,
             None => machine_by(compiled, &samples, run)?,
@@ -392,8 +393,40 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// Returns the remarks of the run, with the warnings `told`, and the reasons why it failed.
+    fn judged(
+        &mut self,
+        origin: Option<&Origin>,
+        reference: &FloatReference,
+        accuracy: Option<&accuracy::Report>,
+        told: Vec<String>,
+    ) -> (Remarks, Vec<String>) {
+        // Default: an artifact without a model has no remarks.
+        let remarks = origin.map(Origin::remarks).unwrap_or_default();
+        let mut remarks = remarks.with_notes(std::mem::take(&mut self.notes));
+        remarks.warnings.extend(told);
+        remarks.warnings.extend(self.unwritten.take());
+        remarks.warnings.extend(reference.warnings(self.request, origin, &self.saturations));
+        let mut failures = reference.failures(self.request.max_error);
+        let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
+        failures.extend(accuracy.and_then(|report| report.failure(minimum)));
+        let doubt = origin.zip(reference.comparison.as_ref());
+        let doubt =
+            doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found, &self.samples));
+        if doubt.is_none() {
+            remarks.notes.extend(origin.and_then(|origin| doubt::unscaled(origin, &self.samples)));
+        }
+        let is_strict = self.request.strict || self.request.max_error.is_some() || minimum.is_some();
+        if is_strict {
+            failures.extend(doubt);
+        } else if !origin.is_some_and(|origin| reference.suggests_calibration(origin, &self.saturations)) {
+            remarks.warnings.extend(doubt);
+        }
+        (remarks, failures)
+    }
+
     fn report(
-        self,
+        mut self,
         origin: Option<&Origin>,
         reference: FloatReference,
         accuracy: Option<accuracy::Report>,
@@ -401,31 +434,13 @@ impl<'a> Outcome<'a> {
     ) -> (Report, Vec<Stack>) {
         let program = self.compiled.report();
         let (speed, untimed) = self.speed(origin.and_then(|origin| origin.model.batch));
-        // Default: an artifact without a model has no remarks.
-        let remarks = origin.map(Origin::remarks).unwrap_or_default();
-        let Remarks { mut notes, mut warnings } = remarks.with_notes(self.notes);
         let on_chip = OnChip::of(&Survey::of(self.compiled));
-        warnings.extend(on_chip.warning());
+        let mut told: Vec<String> = on_chip.warning().into_iter().collect();
         // Warnings of an artifact were reported when it was compiled.
-        warnings.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
-        warnings.extend(untimed);
-        warnings.extend(self.unwritten);
-        warnings.extend(reference.warnings(self.request, origin, &self.saturations));
-        let mut failures = reference.failures(self.request.max_error);
-        let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
-        failures.extend(accuracy.as_ref().and_then(|report| report.failure(minimum)));
-        let doubt = origin.zip(reference.comparison.as_ref());
-        let doubt =
-            doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found, &self.samples));
-        if doubt.is_none() {
-            notes.extend(origin.and_then(|origin| doubt::unscaled(origin, &self.samples)));
-        }
-        let is_strict = self.request.strict || self.request.max_error.is_some() || minimum.is_some();
-        if is_strict {
-            failures.extend(doubt);
-        } else if !origin.is_some_and(|origin| reference.suggests_calibration(origin, &self.saturations)) {
-            warnings.extend(doubt);
-        }
+        told.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
+        told.extend(untimed);
+        let (remarks, failures) = self.judged(origin, &reference, accuracy.as_ref(), told);
+        let Remarks { notes, warnings } = remarks;
         let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantisation.clone()));
         // Default: an artifact was rescaled and quantized, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();

@@ -12,9 +12,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Context;
+use crate::compare::traced::float::Float;
 use crate::compare::traced::{Given, Line, Side, TensorKind, open};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
+use crate::model::Model;
 use crate::model::source::Source;
 use crate::run::samples::DumpedTensor;
 
@@ -94,6 +96,41 @@ const HELD: usize = 256 << 20;
 pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let (side, notes) = opened(request, context)?;
+    let Written { samples, tensors, passes } = write(&side, out)?;
+    Ok(Report {
+        source: request.source.path.clone(),
+        target: match &side {
+            Side::Machine(machine) => Some(machine.compiled().report().target),
+            Side::Float(_) | Side::Stored(_) => None,
+        },
+        samples,
+        tensors,
+        passes,
+        notes,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Like [`trace`], for a model in float that was already read; returns the list of tensors.
+pub(crate) fn trace_model(
+    model: &Model,
+    given: Given<'_>,
+    out: &mut dyn Write,
+    context: Context<'_>,
+) -> Result<Vec<TracedTensor>, Error> {
+    let (float, _) = Float::of_model(model, given, context)?;
+    write(&Side::Float(Box::new(float)), out).map(|written| written.tensors)
+}
+
+/// Tensors of a written archive.
+struct Written {
+    samples: usize,
+    tensors: Vec<TracedTensor>,
+    passes: usize,
+}
+
+/// Writes every tensor of a side.
+fn write(side: &Side, out: &mut dyn Write) -> Result<Written, Error> {
     // Default: stored arrays have no samples.
     let samples = side.samples().unwrap_or_default();
     let members = member_names(side.lines().iter().map(|line| line.name.as_str()));
@@ -103,7 +140,7 @@ pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Re
     let mut first = 0;
     for group in &groups {
         let lines = &side.lines()[first..first + group];
-        write_group(&side, lines, &members[first..first + group], samples, &phase, &mut archive)?;
+        write_group(side, lines, &members[first..first + group], samples, &phase, &mut archive)?;
         first += group;
     }
     archive.finish().map_err(Error::Write)?;
@@ -114,18 +151,8 @@ pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Re
         layer: line.layer.clone(),
         kind: line.kind,
     };
-    Ok(Report {
-        source: request.source.path.clone(),
-        target: match &side {
-            Side::Machine(machine) => Some(machine.compiled().report().target),
-            Side::Float(_) | Side::Stored(_) => None,
-        },
-        samples,
-        tensors: side.lines().iter().zip(members).map(tensor).collect(),
-        passes: groups.len(),
-        notes,
-        seconds: start.elapsed().as_secs_f64(),
-    })
+    let tensors = side.lines().iter().zip(members).map(tensor).collect();
+    Ok(Written { samples, tensors, passes: groups.len() })
 }
 
 /// Opens the source of the values.

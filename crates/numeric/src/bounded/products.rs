@@ -31,14 +31,14 @@ impl Bounds {
             return start.clone();
         }
         if let Some(machine) = self.literal(place, start, factors.clone()) {
-            return Bounded::known(self.sums((1.0, start), 1.0, factors, false).0, machine);
+            return Bounded::known(self.sums(1.0, start, 1.0, factors, false).0, machine);
         }
         let Some(machine) = self.fit(start, factors.clone()) else {
             return self.one_by_one(place, start, factors);
         };
         let roundings = factors.clone().map(|(left, right)| self.rounding(left, right));
         let (center, radius) = roundings.fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
-        let (exact, error) = self.sums((1.0, start), 1.0, factors, true);
+        let (exact, error) = self.sums(1.0, start, 1.0, factors, true);
         let rounding = self.symbols.around(center, radius);
         let error = self.symbols.sum([(1.0, &error), (1.0, &rounding)]);
         self.settled(self.grid, exact, error, machine)
@@ -105,7 +105,8 @@ impl Bounds {
     /// and products, each times a power of two.
     fn sums<'a>(
         &mut self,
-        (first_scale, start): (f64, &Bounded),
+        first_scale: f64,
+        start: &Bounded,
         scale: f64,
         factors: impl Iterator<Item = Factors<'a>>,
         has_error: bool,
@@ -192,16 +193,15 @@ impl Bounds {
             let all = f64::NEG_INFINITY..=f64::INFINITY;
             let (center, radius) = self.rounding(left, right);
             let error = error.shifted(center).widened(radius);
-            self.saturated(place, self.grid, (exact, error), all)
+            self.saturated(place, self.grid, exact, error, all)
         })
     }
 
     /// Returns `start` times a power of two plus the sum of products times another, computed
-    /// exactly, then rounded once to a grid (ties to the greater) and saturated at `place`. `unit`
-    /// is a power of two that divides the machine's sums before rounding.
+    /// exactly, then rounded once (ties to the greater) and saturated.
     pub fn dot<'a>(
         &mut self,
-        (place, grid, unit): (usize, Grid, f64),
+        GridRounding { place, grid, unit }: GridRounding,
         start: (f64, &Bounded),
         scale: f64,
         factors: impl Iterator<Item = Factors<'a>> + Clone,
@@ -210,13 +210,13 @@ impl Bounds {
         if start.1.is_zero() && factors.clone().next().is_none() {
             return Bounded::default();
         }
-        let Sum { range, magnitude, count } = Sum::of(start, scale, factors.clone());
+        let Sum { range, magnitude, count } = Sum::of(start.0, start.1, scale, factors.clone());
         let is_exact = magnitude / unit < EXACT;
         if self.is_literal() && is_exact && range.start() == range.end() {
-            let exact = self.sums(start, scale, factors, false).0;
+            let exact = self.sums(start.0, start.1, scale, factors, false).0;
             return self.known(place, grid, exact, grid.rounded(*range.start()));
         }
-        let (exact, error) = self.sums(start, scale, factors, true);
+        let (exact, error) = self.sums(start.0, start.1, scale, factors, true);
         let radius = if unit < grid.step() { grid.step() / 2.0 } else { 0.0 };
         let slack = if is_exact { 0.0 } else { magnitude * f64::EPSILON * count };
         let range = range.start() - slack..=range.end() + slack;
@@ -226,8 +226,19 @@ impl Bounds {
         };
         let rounding = self.symbols.around(0.0, radius);
         let error = self.symbols.sum([(1.0, &error), (1.0, &rounding)]);
-        self.saturated(place, grid, (exact, error), machine)
+        self.saturated(place, grid, exact, error, machine)
     }
+}
+
+/// Rounding of an exact sum.
+#[derive(Clone, Copy, Debug)]
+pub struct GridRounding {
+    /// Place of the number, for reports of saturation.
+    pub place: usize,
+    /// Numbers to which the sum is rounded and saturated.
+    pub grid: Grid,
+    /// Power of two that divides the machine's sums before rounding.
+    pub unit: f64,
 }
 
 /// Bounds of a sum before rounding, from the ranges of the machine's numbers alone.
@@ -241,7 +252,8 @@ struct Sum {
 
 impl Sum {
     fn of<'a>(
-        (first_scale, start): (f64, &Bounded),
+        first_scale: f64,
+        start: &Bounded,
         scale: f64,
         factors: impl Iterator<Item = Factors<'a>>,
     ) -> Self {

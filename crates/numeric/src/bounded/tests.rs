@@ -178,7 +178,12 @@ fn sums_that_are_rounded_once_are_within_their_bounds() {
         let unit = scale / 4096.0_f64;
         let pairs = || weights.iter().zip(&inputs);
         let factors = pairs().map(|(weight, input)| (&weight.0, &input.0));
-        let sum = bounds.dot((3, grid, unit.min(1.0 / 64.0)), (start, &inputs[3].0), scale, factors);
+        let sum = bounds.dot(
+            GridRounding { place: 3, grid, unit: unit.min(1.0 / 64.0) },
+            (start, &inputs[3].0),
+            scale,
+            factors,
+        );
         let of = |side: fn(&(Bounded, f64, f64)) -> f64| {
             let products: f64 = pairs().map(|(weight, input)| side(weight) * side(input)).sum();
             products * scale + start * side(&inputs[3])

@@ -33,15 +33,25 @@ impl Term {
         self.words().any(|own| bare(own) == bare(word))
     }
 
+    /// Returns whether this term or a synonym begins with `word`. Case and separators are ignored.
+    pub fn begins_with(&self, word: &str) -> bool {
+        self.words().any(|own| letters(own).starts_with(&letters(word)))
+    }
+
     /// Returns the term and its synonyms.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.word).chain(self.also.iter().copied())
     }
 }
 
-/// Returns a word without case, plural and separators.
+/// Returns a word without case and separators.
+fn letters(word: &str) -> String {
+    word.trim().to_lowercase().replace(['-', '_', ' '], "")
+}
+
+/// Returns a word without case, separators and plural.
 fn bare(word: &str) -> String {
-    let letters = word.trim().to_lowercase().replace(['-', '_', ' '], "");
+    let letters = letters(word);
     let stem = letters.strip_suffix("ies").map(|stem| format!("{stem}y"));
     stem.unwrap_or_else(|| letters.trim_end_matches(['s', 'e']).to_owned())
 }

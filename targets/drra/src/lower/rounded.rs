@@ -134,7 +134,7 @@ fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) 
         ) => {
             let op = Reduce { kind: ReduceKind::Sum, axes, keep_dims }.into();
             let factor = constant(graph, Vec::new(), vec![factor], number);
-            split(graph, node, (op, node.inputs.clone()), (BinaryKind::Mul, factor));
+            split(graph, node, (op, node.inputs.clone()), BinaryKind::Mul, factor);
         }
         (Rounding::Affine { factors, addends }, _) => {
             let channels = vec![factors.len()];
@@ -142,7 +142,7 @@ fn apply(graph: &mut Graph, node: &mut Node, rounding: Rounding, number: usize) 
             let addends = constant(graph, channels, addends, number);
             let Some(&x) = node.inputs.first() else { return };
             let op = Binary { kind: BinaryKind::Mul }.into();
-            split(graph, node, (op, vec![x, factors]), (BinaryKind::Add, addends));
+            split(graph, node, (op, vec![x, factors]), BinaryKind::Add, addends);
         }
         (Rounding::Root { guess, steps }, _) => root(graph, node, guess, steps, number),
         (Rounding::Factor(_) | Rounding::Limits { .. }, _) => {}
@@ -186,12 +186,7 @@ fn before(graph: &mut Graph, node: &Node, kind: BinaryKind, inputs: [ValueId; 2]
 }
 
 /// Replaces a node by two: the first on these operands, the second on its result and a constant.
-fn split(
-    graph: &mut Graph,
-    node: &mut Node,
-    first: (Op, Vec<ValueId>),
-    (kind, operand): (BinaryKind, ValueId),
-) {
+fn split(graph: &mut Graph, node: &mut Node, first: (Op, Vec<ValueId>), kind: BinaryKind, operand: ValueId) {
     let Some(&y) = node.outputs.first() else { return };
     let (name, info) = (graph.fresh_name(&node.name), graph.value(y).info.clone());
     let middle = graph.add_value(Value { name: name.clone(), info, constant: None });

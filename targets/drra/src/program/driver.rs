@@ -225,14 +225,13 @@ pub struct Called<W> {
 }
 
 impl<W: Word> Driver<'_, W> {
-    /// Puts the words of some vectors of a step, each followed by the given number of
-    /// zeros.
+    /// Puts the words of some vectors of a step, each followed by `zeros` zeros.
     #[inline]
-    fn words(&self, step: &Step, gather: &Gather, vectors: (Range<usize>, usize), put: impl FnMut(W)) {
+    fn words(&self, step: &Step, gather: &Gather, vectors: Range<usize>, zeros: usize, put: impl FnMut(W)) {
         match &gather.source {
-            Source::Value(number) => gather.words(&self.values[*number], vectors, |word| word, put),
-            Source::Constant(words) if step.saturates => gather.words(words, vectors, W::limit, put),
-            Source::Constant(words) => gather.words(words, vectors, W::constant, put),
+            Source::Value(number) => gather.words(&self.values[*number], vectors, zeros, |word| word, put),
+            Source::Constant(words) if step.saturates => gather.words(words, vectors, zeros, W::limit, put),
+            Source::Constant(words) => gather.words(words, vectors, zeros, W::constant, put),
         }
     }
 
@@ -262,7 +261,7 @@ impl<W: Word> Driver<'_, W> {
             Task::Fill(word) => result.fill(W::constant(*word)),
             Task::Move { from, to, shift } => {
                 let mut words = Vec::new();
-                self.words(step, from, (0..from.count(), 0), |word| words.push(word.shifted(*shift)));
+                self.words(step, from, 0..from.count(), 0, |word| words.push(word.shifted(*shift)));
                 put(result, to, 0, words.into_iter());
             }
             Task::Vectors { .. } | Task::Dots { .. } | Task::Nest { .. } => {}
@@ -299,7 +298,7 @@ impl<W: Word> Driver<'_, W> {
     /// Calls a kernel.
     fn call(&self, runner: &Runner<'_, W>, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
         let Job { task, call, kernel } = job;
-        let fill = |input: &mut Buffer<W>| self.fill(step, (task, call), input);
+        let fill = |input: &mut Buffer<W>| self.fill(step, task, call, input);
         runner.kernels.call(call, kernel, &fill).map_err(|error| error.of_step(&step.name))
     }
 
@@ -311,12 +310,13 @@ impl<W: Word> Driver<'_, W> {
     pub fn fill(
         &self,
         step: &Step,
-        (task, call): (&Task, &Call),
+        task: &Task,
+        call: &Call,
         input: &mut Buffer<W>,
     ) -> Result<(), LoadError> {
         let (operands, mut base) = (task.operands(), 0);
         for load in &call.loads {
-            self.load(step, &operands, input, (load, base))?;
+            self.load(step, load, &operands, input, base)?;
             base += load.all_rows();
         }
         Ok(())
@@ -327,9 +327,10 @@ impl<W: Word> Driver<'_, W> {
     fn load(
         &self,
         step: &Step,
+        load: &Load,
         operands: &[&Gather],
         input: &mut Buffer<W>,
-        (load, base): (&Load, usize),
+        base: usize,
     ) -> Result<(), LoadError> {
         let (count, depth) = (load.operands.len(), self.executable.fabric.input_depth);
         let last = base + load.all_rows().saturating_sub(1);
@@ -340,7 +341,7 @@ impl<W: Word> Driver<'_, W> {
         for (turn, operand) in load.operands.iter().enumerate() {
             let gather = operands[*operand];
             let mut line = Line { rows: &mut *rows, row: turn, count, words: 0 };
-            self.words(step, gather, (load.vectors.clone(), load.spare), |word| line.put(word));
+            self.words(step, gather, load.vectors.clone(), load.spare, |word| line.put(word));
             line.end();
         }
         Ok(())

@@ -64,7 +64,8 @@ impl Gather {
     pub fn words<S: Copy, W: Word>(
         &self,
         values: &[S],
-        (vectors, zeros): (Range<usize>, usize),
+        vectors: Range<usize>,
+        zeros: usize,
         word: impl Fn(S) -> W,
         mut put: impl FnMut(W),
     ) {
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!((gather.count(), gather.length()), (6, 5));
         let words = |vectors, zeros| {
             let mut words = Vec::new();
-            gather.words(&values, (vectors, zeros), |word: i16| word, |word| words.push(word));
+            gather.words(&values, vectors, zeros, |word: i16| word, |word| words.push(word));
             words
         };
         assert_eq!(words(0..1, 0), [0, 1, 4, 5, 99]);

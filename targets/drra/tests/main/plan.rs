@@ -59,7 +59,7 @@ fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
             };
             let words = |vector| {
                 let mut words = Vec::new();
-                gather.words(source, (vector..vector + 1, 0), |word| word, |word| words.push(word));
+                gather.words(source, vector..vector + 1, 0, |word| word, |word| words.push(word));
                 words
             };
             (0..gather.count()).map(words).collect()

@@ -55,7 +55,7 @@ impl Layers {
                 }
                 None if inside.contains(&id) => continue,
                 None => match unfit.get(&id) {
-                    Some(&reason) => (layers.unfit(node, reason), node.inputs.clone()),
+                    Some(&(reason, live)) => (layers.unfit(node, reason, live), node.inputs.clone()),
                     None => layers.node(id, node, options),
                 },
             };
@@ -79,7 +79,7 @@ impl Layers {
 
     /// Returns the work of a node in an attention that the host computes. Its products run on the
     /// machine anyway if they are `live`.
-    fn unfit(&self, node: &Node, (reason, live): (HostReason, bool)) -> Work {
+    fn unfit(&self, node: &Node, reason: HostReason, live: bool) -> Work {
         match (&node.op, &node.inputs[..]) {
             (Op::MatMul(_), &[left, right]) if live => {
                 self.live(left, right).map_or(Work::Host(reason), Work::Live)

@@ -154,10 +154,7 @@ impl Builder {
                 self.binary(BinaryKind::Mul, x, factor)?
             }
             Work::Binary(kind) => {
-                let &[left, right, ..] = &step.operands[..] else {
-                    return Err(ReferenceError::Unmade("a sum"));
-                };
-                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                let [left, right] = self.two_operands(&step.operands)?;
                 self.binary(*kind, left, right)?
             }
         };
@@ -165,6 +162,11 @@ impl Builder {
         let op = Op::from(Reshape { shape });
         self.graph.nodes.push(Node { name, op, inputs: vec![made], outputs: vec![result] });
         Ok(())
+    }
+
+    fn two_operands(&mut self, operands: &[ValueId]) -> Result<[ValueId; 2], ReferenceError> {
+        let &[left, right, ..] = operands else { return Err(ReferenceError::Unmade("a sum")) };
+        Ok([self.operand(left)?, self.operand(right)?])
     }
 
     /// Copies a node of the model. A node of constants only becomes a constant.

@@ -130,7 +130,7 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
             "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
             "set the write flag, or drop accumulate",
         )),
-        Op::Configure { register, value } => configure(config, i, (register, value), problems),
+        Op::Configure { register, value } => configure(config, i, register, value, problems),
         _ => {}
     }
 }
@@ -159,7 +159,7 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
     }
 }
 
-fn configure(config: &Config, i: usize, (register, value): (u8, u32), problems: &mut Vec<Problem>) {
+fn configure(config: &Config, i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
     let Some(register) = Register::from_code(register) else {
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
         problems.push(Problem::warning(

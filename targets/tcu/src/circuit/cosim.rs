@@ -152,7 +152,7 @@ impl<'p> Beside<'p> {
         let timeline =
             clock.run_sampling(&ops, program.config.sample_block_size, &mut |sample| samples.push(sample));
         refuse(&timeline, &ops, before, options).map_err(TargetError::failed)?;
-        let run = simulation(program, (&ops, held), &machine, memory, options)?;
+        let run = simulation(program, &ops, held, &machine, memory, options)?;
         let lost = if options.defects == Defects::Released { &timeline.lost[..] } else { &[] };
         let phase = Phase::detail("run instructions", ops.len());
         machine.run_losing(&ops, lost).map_err(|mut fault| {
@@ -245,7 +245,8 @@ fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<St
 /// Returns files and arguments of the simulator.
 fn simulation(
     program: &Program,
-    (ops, held): (&[Op], [u64; 2]),
+    ops: &[Op],
+    held: [u64; 2],
     machine: &Machine,
     memory: ClockParams,
     options: &CosimOptions,

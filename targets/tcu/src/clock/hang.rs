@@ -57,7 +57,7 @@ pub struct Hang {
 
 impl Hang {
     /// Creates the error: instruction `instruction` of `ops` waits for `unit` forever.
-    pub(super) fn new(ops: &[Op], (instruction, unit): (usize, Unit), reading: Reading) -> Self {
+    pub(super) fn new(ops: &[Op], instruction: usize, unit: Unit, reading: Reading) -> Self {
         let before = ops.iter().take(instruction + 1).enumerate();
         let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op, reading)?))).next();
         Self { instruction, unit, stuck }

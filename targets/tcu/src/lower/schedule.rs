@@ -239,33 +239,23 @@ impl Task<'_> {
     ) -> Result<Scheduled, LowerError> {
         let Self { model, config, minimise, phase, .. } = self;
         let context = Context { model, plan: &plan, config };
-        let mut written = Written {
-            meter: minimise.meter(config),
-            pending: Pending::default(),
-            hides_reads: minimise.hides_reads(config),
-        };
+        let mut written = Written::new(minimise, config);
         // Reads move across layers only after all layers are written; until then no program is too
         // long.
         let reads_ahead = config.overlap.has_queues() && written.meter.is_some();
         let until = if reads_ahead { u64::MAX } else { budget };
-        let mut layers = Vec::new();
-        let mut tilings = Vec::new();
+        let (mut layers, mut tilings) = (Vec::new(), Vec::new());
         for (i, layer) in model.layers.iter().enumerate() {
             let first = state.lir.ops.len();
             state.arena.enter(i);
-            tilings.push(schedule_layer(state, (&mut written, &mut search), context, layer, until)?);
+            tilings.push(schedule_layer(state, &mut written, &mut search, context, layer, until)?);
             state.arena.retire(plan.last_needed(i));
             layers.push(first..state.lir.ops.len());
             phase.advance();
         }
-        let State { lir, arena, limits, .. } = state;
-        let local = Usage {
-            maximum: plan.local.maximum.max(arena.highest),
-            aggregate: plan.local.aggregate + arena.aggregate,
-        };
-        let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-        let ops = std::mem::take(&mut lir.ops);
-        let cycles = written.meter.as_ref().map_or(lir.cycles, Meter::cycles);
+        let (local, accumulators) = usage(&plan, state);
+        let ops = std::mem::take(&mut state.lir.ops);
+        let cycles = written.meter.as_ref().map_or(state.lir.cycles, Meter::cycles);
         let mut whole = Whole { ops, layers, cycles, local };
         if let Some(clock) = minimise.meter(config).filter(|_| reads_ahead) {
             whole.read_ahead(&clock, &plan.arena);
@@ -274,15 +264,11 @@ impl Task<'_> {
             return Err(too_long(layer, whole.ops.len()));
         }
         let Whole { ops, layers, cycles, local } = whole;
-        let clocked = match minimise {
-            Minimise::Clock(params) if written.meter.is_some_and(|meter| !meter.hangs()) => Some(params),
-            _ => None,
-        };
+        let clocked = minimise.clocked(written.meter.as_ref());
         // Last check: no program with a hazard leaves the compiler, whatever the stages above did.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
         }
-        let (by_next_use, config) = (false, config.clone());
         Ok(Scheduled {
             plan,
             ops,
@@ -290,12 +276,22 @@ impl Task<'_> {
             clocked,
             layers,
             tilings,
-            by_next_use,
+            by_next_use: false,
             local,
             accumulators,
-            config,
+            config: config.clone(),
         })
     }
+}
+
+/// Returns the use of local memory and of the accumulators.
+fn usage(plan: &Plan, state: &State) -> (Usage, Usage) {
+    let State { arena, limits, .. } = state;
+    let local = Usage {
+        maximum: plan.local.maximum.max(arena.highest),
+        aggregate: plan.local.aggregate + arena.aggregate,
+    };
+    (local, Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate })
 }
 
 /// State after the instructions written so far.
@@ -309,6 +305,12 @@ struct Written {
 }
 
 impl Written {
+    /// State before the first instruction.
+    fn new(minimise: Minimise, config: &Config) -> Self {
+        let hides_reads = minimise.hides_reads(config);
+        Self { meter: minimise.meter(config), pending: Pending::default(), hides_reads }
+    }
+
     /// Advances the state by `ops`.
     fn push(&mut self, ops: &[Op]) {
         for (i, op) in ops.iter().enumerate() {
@@ -321,7 +323,8 @@ impl Written {
 /// `budget`.
 fn schedule_layer(
     state: &mut State,
-    (written, search): (&mut Written, &mut Search),
+    written: &mut Written,
+    search: &mut Search,
     context: Context<'_>,
     layer: &Layer,
     budget: u64,

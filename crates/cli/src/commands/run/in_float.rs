@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use npukit::verbs::eval::{self, eval};
+use npukit::verbs::eval::{self, eval, eval_and_dump};
 use npukit::verbs::run::Request;
 use npukit::{Source, has_model_extension};
 
 use super::RunArgs;
-use super::tensors::{listed, traced};
 use crate::answer::Answer;
 use crate::commands::eval::answer;
+use crate::commands::trace::tensors;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::requests::context;
@@ -35,26 +35,29 @@ pub fn is_meant(args: &RunArgs) -> bool {
 }
 
 pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<Answer, Failure> {
+    let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
     check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
     let unlimited = args.source.model.no_limit;
-    let (mut files, mut dumped) = (Vec::new(), (Vec::new(), String::new()));
-    if let Some(path) = &dump {
-        let Source { path: model, model: reading, .. } = &request.source;
-        let source = Source { path: model.clone(), model: reading.clone(), ..Source::default() };
-        let mut staged = Staged::new(path)?;
-        dumped = listed(traced(&request, source, unlimited, staged.writer())?);
-        files.push(staged);
-    }
-    let Request { source: Source { path, model, .. }, inputs, preprocess, stateful, accuracy, .. } = request;
     let request = eval::Request { path, model, inputs, preprocess, stateful, unlimited, accuracy };
-    let (mut report, npz) = eval(&request, context())?;
-    let tables;
-    (report.dump, tables) = dumped;
+    let mut files = Vec::new();
+    let (report, npz, table) = match &dump {
+        Some(path) => {
+            let mut staged = Staged::new(path)?;
+            let (report, npz, dumped) = eval_and_dump(&request, staged.writer(), context())?;
+            files.push(staged);
+            (report, npz, format!("
+{}", tensors(&dumped)))
+        }
+        None => {
+            let (report, npz) = eval(&request, context())?;
+            (report, npz, String::new())
+        }
+    };
     if let Some(path) = &args.output {
         let mut staged = Staged::new(path)?;
         staged.write(&npz)?;
         files.push(staged);
     }
     commit(files)?;
-    Ok(answer(&report, &tables))
+    Ok(answer(&report, &table))
 }

@@ -1,5 +1,5 @@
-//! Tensors of `npu run --dump`: [`traced`] writes them for a model in float and for an artifact,
-//! whose layers are not compared; [`table`] lists the tensors of a model on a target.
+//! Tensors of `npu run --dump`: [`traced`] writes them for an artifact, whose layers are not
+//! compared; [`table`] lists the tensors of a model on a target.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ pub fn traced(
 
 /// Returns the tensors of a trace for the report of a run, and their table.
 pub fn listed(report: Report) -> (Vec<DumpedTensor>, String) {
-    let table = format!("\n{}", tensors(&report));
+    let table = format!("\n{}", tensors(&report.tensors));
     (report.tensors.into_iter().map(DumpedTensor::from).collect(), table)
 }
 

@@ -37,7 +37,6 @@ fn ask<R: Request>(params: Value, answer: impl FnOnce(R::Params) -> Result<R::Re
 impl Server<'_> {
     /// Returns the response to a request, or `None` if the method is unknown.
     pub(super) fn answer(&mut self, method: &str, params: Value) -> Option<Answer> {
-        let shown = self.shown;
         Some(match method {
             HoverRequest::METHOD => ask::<HoverRequest>(params, |params| {
                 let at = params.text_document_position_params;
@@ -81,6 +80,15 @@ impl Server<'_> {
                 let (at, new) = (params.text_document_position, params.new_name);
                 self.at(&at, |_, document, known| rename(document, known, at.position, &new)).transpose()
             }),
+            _ => return self.answer_about_text(method, params),
+        })
+    }
+
+    /// Returns the response to a request about a whole text or a range of it, or `None` if the
+    /// method is unknown.
+    fn answer_about_text(&mut self, method: &str, params: Value) -> Option<Answer> {
+        let shown = self.shown;
+        Some(match method {
             Formatting::METHOD => ask::<Formatting>(params, |params| {
                 let uri = params.text_document.uri;
                 self.with(&uri, |server, document, known| formatting(document, known, &server.open()))

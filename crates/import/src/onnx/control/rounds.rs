@@ -23,6 +23,13 @@ enum Goes {
     Ends,
 }
 
+/// Number of iterations of a Loop.
+struct Rounds {
+    count: i64,
+    /// Most iterations that are unrolled.
+    most: i64,
+}
+
 /// Outcome of unrolling a Loop.
 enum Unrolled {
     /// Results of the Loop.
@@ -58,7 +65,7 @@ impl<'a> Importer<'a, '_> {
         let most = (MAX_NODES / body.nodes()) as i64;
         let unrolled = match known {
             Some(rounds) if rounds <= most || matches!(goes, Goes::On) => {
-                self.unroll(node, body, (rounds, most), goes, carried.clone())
+                self.unroll(node, body, Rounds { count: rounds, most }, goes, carried.clone())
             }
             _ => Ok(Unrolled::Stays),
         };
@@ -66,7 +73,7 @@ impl<'a> Importer<'a, '_> {
             Unrolled::Failed => Ok(None),
             Unrolled::Results(results) => Ok(Some(results)),
             Unrolled::Stays => {
-                self.looped(node, body, known.filter(|_| limit.is_some()), goes, (limit, carried))
+                self.looped(node, body, known.filter(|_| limit.is_some()), goes, limit, &carried)
             }
         }
     }
@@ -76,7 +83,7 @@ impl<'a> Importer<'a, '_> {
         &mut self,
         node: &'a NodeProto,
         body: &'a Branch,
-        (rounds, most): (i64, i64),
+        Rounds { count: rounds, most }: Rounds,
         mut goes: Goes,
         mut carried: Vec<ValueId>,
     ) -> Result<Unrolled, Reason> {
@@ -109,15 +116,7 @@ impl<'a> Importer<'a, '_> {
             } else {
                 carried = results;
             }
-            goes = match (self.builder.truth(next, "cond")?, goes) {
-                (Some(false), _) => Goes::Ends,
-                (Some(true), goes) => goes,
-                (None, Goes::When(condition)) => {
-                    let next = self.scalar(node, next)?;
-                    Goes::When(self.add(node, Logic { kind: LogicKind::And }, vec![condition, next])?)
-                }
-                (None, _) => Goes::When(self.scalar(node, next)?),
-            };
+            goes = self.goes_on(node, goes, next)?;
         }
         let stacked = if stacks.iter().any(Vec::is_empty) {
             self.empty_stacks(node, body, &carried)?
@@ -127,6 +126,19 @@ impl<'a> Importer<'a, '_> {
         };
         let Some(stacked) = stacked else { return Ok(Unrolled::Failed) };
         Ok(Unrolled::Results([carried, stacked].concat()))
+    }
+
+    /// Returns whether there is another iteration after one with the condition `next`.
+    fn goes_on(&mut self, node: &'a NodeProto, goes: Goes, next: ValueId) -> Result<Goes, Reason> {
+        Ok(match (self.builder.truth(next, "cond")?, goes) {
+            (Some(false), _) => Goes::Ends,
+            (Some(true), goes) => goes,
+            (None, Goes::When(condition)) => {
+                let next = self.scalar(node, next)?;
+                Goes::When(self.add(node, Logic { kind: LogicKind::And }, vec![condition, next])?)
+            }
+            (None, _) => Goes::When(self.scalar(node, next)?),
+        })
     }
 
     /// Returns the stacked results of zero iterations. Their shapes follow from one iteration.
@@ -151,6 +163,24 @@ impl<'a> Importer<'a, '_> {
         Ok(Some(empty))
     }
 
+    /// Returns the first operands of a Loop: the most iterations, and whether there is a first one.
+    fn bounds(
+        &mut self,
+        node: &'a NodeProto,
+        goes: Goes,
+        limit: Option<ValueId>,
+    ) -> Result<Vec<ValueId>, Reason> {
+        let most = match limit {
+            Some(limit) => self.scalar(node, limit)?,
+            None => self.constant(node, vec![], TensorData::I64(vec![i64::MAX]))?,
+        };
+        let begins = match goes {
+            Goes::When(condition) => condition,
+            _ => self.constant(node, vec![], TensorData::Bool(vec![matches!(goes, Goes::On)]))?,
+        };
+        Ok(vec![most, begins])
+    }
+
     /// Translates a Loop that stays one operator.
     fn looped(
         &mut self,
@@ -158,21 +188,12 @@ impl<'a> Importer<'a, '_> {
         body: &'a Branch,
         known: Option<i64>,
         goes: Goes,
-        (limit, carried): (Option<ValueId>, Vec<ValueId>),
+        limit: Option<ValueId>,
+        carried: &[ValueId],
     ) -> Result<Option<Vec<ValueId>>, Reason> {
         let name = name_of(node);
-        let mut outer = vec![
-            match limit {
-                Some(limit) => self.scalar(node, limit)?,
-                None => self.constant(node, vec![], TensorData::I64(vec![i64::MAX]))?,
-            },
-            match goes {
-                Goes::When(condition) => condition,
-                Goes::On => self.constant(node, vec![], TensorData::Bool(vec![true]))?,
-                Goes::Ends => self.constant(node, vec![], TensorData::Bool(vec![false]))?,
-            },
-        ];
-        outer.extend(&carried);
+        let mut outer = self.bounds(node, goes, limit)?;
+        outer.extend(carried);
         let mut inner = self.builder.inner(name);
         let declared = body.scope.proto.input.iter().map(|input| input.name.as_str());
         let mut bindings = HashMap::new();

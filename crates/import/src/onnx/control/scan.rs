@@ -25,28 +25,14 @@ impl<'a> Importer<'a, '_> {
         let operands: Option<Vec<ValueId>> = operands.iter().copied().collect();
         let operands = operands.ok_or(Reason::OperandMissing { operand: "initial_state_and_scan_inputs" })?;
         let mut attributes = Attributes::new(node)?;
-        let scanned = attributes.int("num_scan_inputs")?;
-        let scanned = scanned.ok_or(Reason::AttributeMissing { name: "num_scan_inputs" })?;
-        let states = usize::try_from(scanned).ok().and_then(|scanned| operands.len().checked_sub(scanned));
-        let states = states.filter(|&states| states < operands.len());
-        let states = states
-            .ok_or_else(|| unsupported("num_scan_inputs", scanned, format!("1 to {}", operands.len())))?;
+        let states = states(&mut attributes, operands.len())?;
         self.check_body(body, operands.len(), states)?;
         let outputs = body.scope.proto.output.len() - states;
-        let list = |values: Option<&[i64]>, count: usize| {
-            // Default: the standard defines an omitted attribute as 0 for each entry.
-            let values = values.map_or_else(|| vec![0; count], <[i64]>::to_vec);
-            if values.len() == count { Ok(values) } else { Err(values) }
-        };
-        let mut listed = |name, count: usize| {
-            let values = attributes.ints(name)?;
-            list(values, count).map_err(|found| unsupported(name, found, format!("{count} integers")))
-        };
         let inputs = operands.len() - states;
-        let (axes, backwards) =
-            (listed("scan_input_axes", inputs)?, listed("scan_input_directions", inputs)?);
-        let (stacked, reversed) =
-            (listed("scan_output_axes", outputs)?, listed("scan_output_directions", outputs)?);
+        let axes = listed(&mut attributes, "scan_input_axes", inputs)?;
+        let backwards = listed(&mut attributes, "scan_input_directions", inputs)?;
+        let stacked = listed(&mut attributes, "scan_output_axes", outputs)?;
+        let reversed = listed(&mut attributes, "scan_output_directions", outputs)?;
         self.check_read(&attributes)?;
         let (mut carried, scans) = (operands[..states].to_vec(), &operands[states..]);
         let mut cuts = Vec::new();
@@ -55,19 +41,14 @@ impl<'a> Importer<'a, '_> {
             cuts.push((scan, NodeBuilder::axis("scan_input_axes", axis, rank)?));
         }
         let rounds = cuts.first().map_or(0, |&(scan, axis)| self.builder.graph.shape(scan)[axis]);
-        let most = MAX_NODES / body.nodes();
-        if rounds > most || rounds == 0 {
-            let legal = format!("1 to {most}");
-            let found = format!("{rounds} elements along the scanned axis");
-            return Err(Reason::OperandValue { operand: "scan_inputs", found, legal });
-        }
+        check_rounds(rounds, MAX_NODES / body.nodes())?;
         let mut stacks = vec![Vec::new(); outputs];
         for round in 0..rounds {
             self.reserve_round(body)?;
             let mut given = carried.clone();
             for (&(scan, axis), &backwards) in cuts.iter().zip(&backwards) {
                 let place = if backwards == 1 { rounds - 1 - round } else { round };
-                given.push(self.cut(node, scan, axis, (place, rounds))?);
+                given.push(self.cut(node, scan, axis, place, rounds)?);
             }
             let Some(mut results) = self.results_of(node, body, &given) else { return Ok(None) };
             for (stack, result) in stacks.iter_mut().zip(results.drain(states..)) {
@@ -75,14 +56,25 @@ impl<'a> Importer<'a, '_> {
             }
             carried = results;
         }
-        for ((mut stack, axis), reversed) in stacks.into_iter().zip(stacked).zip(reversed) {
-            let rank = stack.first().map_or(0, |&id| self.builder.graph.shape(id).len()) + 1;
-            if reversed == 1 {
-                stack.reverse();
-            }
-            carried.push(self.stack(node, stack, NodeBuilder::axis("scan_output_axes", axis, rank)?)?);
+        for ((stack, axis), reversed) in stacks.into_iter().zip(stacked).zip(reversed) {
+            carried.push(self.scanned(node, stack, axis, reversed == 1)?);
         }
         Ok(Some(carried))
+    }
+
+    /// Stacks the results of all rounds along an axis.
+    fn scanned(
+        &mut self,
+        node: &NodeProto,
+        mut stack: Vec<ValueId>,
+        axis: i64,
+        is_reversed: bool,
+    ) -> Result<ValueId, Reason> {
+        let rank = stack.first().map_or(0, |&id| self.builder.graph.shape(id).len()) + 1;
+        if is_reversed {
+            stack.reverse();
+        }
+        self.stack(node, stack, NodeBuilder::axis("scan_output_axes", axis, rank)?)
     }
 
     /// Returns the slice at `place` of an axis of `length`, without that axis.
@@ -91,7 +83,8 @@ impl<'a> Importer<'a, '_> {
         node: &NodeProto,
         value: ValueId,
         axis: usize,
-        (place, length): (usize, usize),
+        place: usize,
+        length: usize,
     ) -> Result<ValueId, Reason> {
         let mut shape = self.builder.graph.shape(value).to_vec();
         if shape[axis] != length {
@@ -104,4 +97,32 @@ impl<'a> Importer<'a, '_> {
         shape.remove(axis);
         self.add(node, Reshape { shape }, vec![part])
     }
+}
+
+/// Returns the number of states, which are the operands before the scanned ones.
+fn states(attributes: &mut Attributes<'_>, operands: usize) -> Result<usize, Reason> {
+    let scanned = attributes.int("num_scan_inputs")?;
+    let scanned = scanned.ok_or(Reason::AttributeMissing { name: "num_scan_inputs" })?;
+    let states = usize::try_from(scanned).ok().and_then(|scanned| operands.checked_sub(scanned));
+    let states = states.filter(|&states| states < operands);
+    states.ok_or_else(|| unsupported("num_scan_inputs", scanned, format!("1 to {operands}")))
+}
+
+/// Returns an attribute of `count` integers.
+fn listed(attributes: &mut Attributes<'_>, name: &'static str, count: usize) -> Result<Vec<i64>, Reason> {
+    // Default: the standard defines an omitted attribute as 0 for each entry.
+    let values = attributes.ints(name)?.map_or_else(|| vec![0; count], <[i64]>::to_vec);
+    if values.len() == count {
+        return Ok(values);
+    }
+    Err(unsupported(name, values, format!("{count} integers")))
+}
+
+/// Refuses a scan of no elements or of more than `most`.
+fn check_rounds(rounds: usize, most: usize) -> Result<(), Reason> {
+    if (1..=most).contains(&rounds) {
+        return Ok(());
+    }
+    let found = format!("{rounds} elements along the scanned axis");
+    Err(Reason::OperandValue { operand: "scan_inputs", found, legal: format!("1 to {most}") })
 }

@@ -83,7 +83,7 @@ fn multi_head(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
         masks.visible.push(net.causal(context)?);
     }
     let scale = scale(context, &net)?;
-    let seen = attend(context, &net, [query, keys, values], masks, (scale, 0.0))?;
+    let seen = attend(context, &net, [query, keys, values], masks, scale, 0.0)?;
     Ok(vec![seen, keys, values])
 }
 
@@ -118,7 +118,8 @@ fn attend(
     net: &Attention,
     [query, keys, values]: [ValueId; 3],
     masks: Masks,
-    (scale, cap): (f32, f32),
+    scale: f32,
+    cap: f32,
 ) -> Result<ValueId, Reason> {
     let mut scores = net.scores(context, query, keys, scale)?;
     if cap > 0.0 {

@@ -42,7 +42,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             let weights = slice(context, weights, tap)?;
             hwio(context, weights, group)
         };
-        return Ok(vec![volume::conv_transpose(context, x, bias, &op, (*depth, size), tap)?]);
+        return Ok(vec![volume::conv_transpose(context, x, bias, &op, *depth, size, tap)?]);
     }
     let image = Image::new(context, x, "X")?;
     let weights = hwio(context, weights, group)?;

@@ -1,7 +1,7 @@
-//! LRN; the channels become the last axis.
+//! InstanceNormalization and LRN; the channels become the last axis.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::Lrn;
+use npukit_graph::op::{InstanceNormalization, Lrn};
 
 use super::super::attributes::unsupported;
 use super::super::channels::by_channel;
@@ -10,6 +10,11 @@ use super::super::error::Reason;
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    if context.op_type() == "InstanceNormalization" {
+        let operands = vec![context.input(0, "input")?, context.input(1, "scale")?, context.input(2, "B")?];
+        let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
+        return by_channel(context, InstanceNormalization { epsilon }, operands);
+    }
     let x = context.input(0, "X")?;
     let stated = context.attributes.int("size")?.ok_or(Reason::AttributeMissing { name: "size" })?;
     let size = usize::try_from(stated).ok().filter(|&size| size > 0);

@@ -1,5 +1,5 @@
-//! OptionalHasElement and OptionalGetElement of a tensor. Its presence is known when the file is
-//! read.
+//! Identity and OptionalGetElement: the operand under another name. OptionalHasElement of a tensor
+//! is known when the file is read.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
@@ -10,7 +10,7 @@ use super::super::tensor::tensor;
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    if context.op_type() == "OptionalGetElement" {
+    if context.op_type() != "OptionalHasElement" {
         return Ok(vec![context.input(0, "input")?]);
     }
     let is_there = context.optional(0).is_some();

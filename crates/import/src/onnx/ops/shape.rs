@@ -1,4 +1,4 @@
-//! Shape: a constant, as all shapes are known; since opset 15, a part of it.
+//! Size and Shape: constants, as all shapes are known; since opset 15, a part of the shape.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
@@ -10,6 +10,10 @@ use super::super::tensor::tensor;
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
+    if context.op_type() == "Size" {
+        let size: usize = context.shape(x).iter().product();
+        return Ok(vec![context.make_constant(tensor(Vec::new(), TensorData::I64(vec![size as i64]))?)]);
+    }
     let sizes: Vec<i64> = context.shape(x).iter().map(|&size| size as i64).collect();
     let start = bound(context.attributes.int_or("start", 0)?, sizes.len());
     let end = bound(context.attributes.int_or("end", i64::MAX)?, sizes.len());

@@ -31,7 +31,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some(code) => element_type(code)?,
         None => ElementType::I32,
     };
-    let results = context.standards(("Unique", 4), &attributes, &[x])?;
+    let results = context.standards("Unique", 4, &attributes, &[x])?;
     let [values, _, inverse, _] = results[..] else { return Ok(results) };
     let inverse = context.cast(inverse, to)?;
     Ok(vec![values, inverse])

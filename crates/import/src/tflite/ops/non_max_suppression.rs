@@ -42,7 +42,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.reserve_results(most.saturating_mul(RESULTS_PER_BOX))?;
     context.reserve(&[count, count])?;
     let overlaps = overlaps(context, boxes, count, overlap)?;
-    let chosen = choose(context, scores, overlaps, (most, least))?;
+    let chosen = choose(context, scores, overlaps, most, least)?;
     let joined = |context: &mut Context<'_>, parts: Vec<ValueId>| match parts[..] {
         [one] => Ok(one),
         _ => context.helper("chosen", Concat { axis: 0 }, parts),
@@ -115,7 +115,8 @@ fn choose(
     context: &mut Context<'_>,
     scores: ValueId,
     overlaps: ValueId,
-    (most, least): (usize, f32),
+    most: usize,
+    least: f32,
 ) -> Result<Chosen, Reason> {
     let count = context.shape(scores)[0];
     let none = context.scalar(scores, f32::NEG_INFINITY)?;

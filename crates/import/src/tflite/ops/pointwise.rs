@@ -1,15 +1,15 @@
 //! Elementwise functions without an equivalent in TensorFlow.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Clip, GeluForm, Op, Unary, UnaryKind};
+use npukit_graph::op::{Clip, GeluForm, Op, PRelu, Unary, UnaryKind};
 
 use super::super::context::Context;
 use crate::error::Reason;
 
 /// Translates one operator of the file and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    let x = context.input(0, "input")?;
     let op: Op = match context.op {
+        "PRELU" => return context.direct(PRelu, &["input", "alpha"]),
         "RELU_N1_TO_1" => Clip { min: -1.0, max: 1.0 }.into(),
         "RELU_0_TO_1" => Clip { min: 0.0, max: 1.0 }.into(),
         "GELU" => {
@@ -18,5 +18,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         }
         _ => Unary { kind: UnaryKind::HardSwish }.into(),
     };
-    Ok(vec![context.emit(op, vec![x])?])
+    context.direct(op, &["input"])
 }

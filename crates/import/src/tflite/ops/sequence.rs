@@ -134,22 +134,31 @@ struct Gate {
     peephole: Option<ValueId>,
 }
 
-fn lstm(
-    context: &mut Context<'_>,
-    rows: ValueId,
-    steps: usize,
-    batch: usize,
-) -> Result<Vec<ValueId>, Reason> {
-    for index in 20..24 {
-        if context.optional(index).is_some() {
-            return Err(unsupported("layer_norm_coefficients", index, "none"));
-        }
+/// Returns 1 minus a value.
+fn complement(context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
+    let one = context.scalar(x, 1.0)?;
+    context.binary(BinaryKind::Sub, one, x)
+}
+
+impl Gate {
+    /// Returns the sum of the contributions of the input, `own`, and of the states.
+    fn sum(
+        &self,
+        context: &mut Context<'_>,
+        own: ValueId,
+        hidden: ValueId,
+        memory: ValueId,
+    ) -> Result<ValueId, Reason> {
+        let before = product(context, hidden, self.recurrent, None)?;
+        let sum = context.binary(BinaryKind::Add, own, before)?;
+        let Some(peephole) = self.peephole else { return Ok(sum) };
+        let seen = context.binary(BinaryKind::Mul, memory, peephole)?;
+        context.binary(BinaryKind::Add, sum, seen)
     }
-    // The states, which start at zero.
-    context.optional(18);
-    context.optional(19);
-    let kind = activation(context, 0)?;
-    let bounds = [context.float(1, 0.0)?, context.float(2, 0.0)?];
+}
+
+/// Reads the gates of an LSTM: input, which may be absent, forget, cell and output.
+fn gates(context: &mut Context<'_>, rows: ValueId) -> Result<Vec<Option<Gate>>, Reason> {
     let mut gates = Vec::new();
     for (index, name) in GATES.into_iter().enumerate() {
         let (weights, recurrent) = (context.optional(1 + index), context.optional(5 + index));
@@ -167,6 +176,24 @@ fn lstm(
         let own = product(context, rows, weights, Some(bias))?;
         gates.push(Some(Gate { own, recurrent, peephole }));
     }
+    Ok(gates)
+}
+
+fn lstm(
+    context: &mut Context<'_>,
+    rows: ValueId,
+    steps: usize,
+    batch: usize,
+) -> Result<Vec<ValueId>, Reason> {
+    if let Some(index) = (20..24).find(|&index| context.optional(index).is_some()) {
+        return Err(unsupported("layer_norm_coefficients", index, "none"));
+    }
+    // The states, which start at zero.
+    context.optional(18);
+    context.optional(19);
+    let kind = activation(context, 0)?;
+    let bounds = [context.float(1, 0.0)?, context.float(2, 0.0)?];
+    let gates = gates(context, rows)?;
     let [input, Some(forget), Some(cell), Some(output)] = &gates[..] else { return Ok(Vec::new()) };
     let projection = context.optional(16).map(|weights| (weights, context.optional(17)));
     let units = two(context, forget.recurrent)?;
@@ -176,21 +203,13 @@ fn lstm(
     for step in 0..steps {
         let of = |context: &mut Context<'_>, gate: &Gate, memory, kind| {
             let own = step_of(context, gate.own, step, batch)?;
-            let before = product(context, hidden, gate.recurrent, None)?;
-            let mut sum = context.binary(BinaryKind::Add, own, before)?;
-            if let Some(peephole) = gate.peephole {
-                let seen = context.binary(BinaryKind::Mul, memory, peephole)?;
-                sum = context.binary(BinaryKind::Add, sum, seen)?;
-            }
+            let sum = gate.sum(context, own, hidden, memory)?;
             applied(context, kind, sum)
         };
         let kept = of(context, forget, memory, sigmoid)?;
         let taken = match input {
             Some(input) => of(context, input, memory, sigmoid)?,
-            None => {
-                let one = context.scalar(kept, 1.0)?;
-                context.binary(BinaryKind::Sub, one, kept)?
-            }
+            None => complement(context, kept)?,
         };
         let new = of(context, cell, memory, kind)?;
         let (old, new) =

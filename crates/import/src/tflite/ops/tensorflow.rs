@@ -148,6 +148,7 @@ pub(super) const ROWS: &[Row] = &[
     row(122, "SCATTER_ND", "ScatterNd"),
     row(123, "SELECT_V2", "SelectV2"),
     row(125, "SEGMENT_SUM", "SegmentSum"),
+    with(126, "BATCH_MATMUL", "BatchMatMulV2", &[("adj_x", Flag(0)), ("adj_y", Flag(1))]),
     with(128, "CUMSUM", "Cumsum", &[("exclusive", Flag(0)), ("reverse", Flag(1))]),
     row(130, "BROADCAST_TO", "BroadcastTo"),
     with(140, "REDUCE_ALL", "All", KEEP),

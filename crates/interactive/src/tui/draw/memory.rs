@@ -31,7 +31,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
     for (place, height) in shares(&least[first..], &wanted, selected - first, height).into_iter().enumerate()
     {
         let one = &shown[first + place];
-        let (part, addresses) = part(app, one, (width, height), first + place == selected);
+        let (part, addresses) = part(app, one, width, height, first + place == selected);
         if addresses > 0 {
             app.panes.note(one.memory, addresses);
         }
@@ -97,7 +97,8 @@ fn shares(least: &[usize], wanted: &[usize], selected: usize, height: usize) -> 
 fn part(
     app: &App,
     shown: &Shown,
-    (width, height): (usize, usize),
+    width: usize,
+    height: usize,
     is_selected: bool,
 ) -> (Vec<Line<'static>>, u64) {
     if height == 0 {
@@ -107,7 +108,7 @@ fn part(
     let mark = if is_selected { ">" } else { " " };
     let name = Span::styled(format!("{mark}{:<8} ", memory.name), app.look.name());
     if is_line(app, shown) {
-        let (mut lines, addresses) = rows(app, shown, (width.saturating_sub(name.width()), 1));
+        let (mut lines, addresses) = rows(app, shown, width.saturating_sub(name.width()), 1);
         let mut spans = vec![name];
         spans.extend(lines.drain(..).flat_map(|line| line.spans).skip(1));
         spans.push(Span::styled(about(shown), app.look.quiet()));
@@ -119,7 +120,7 @@ fn part(
         format!("{} x {}", memory.depth, memory.lanes)
     };
     let head = Line::from(vec![name, Span::styled(of + &about(shown), app.look.quiet())]);
-    let (lines, addresses) = rows(app, shown, (width, height - 1));
+    let (lines, addresses) = rows(app, shown, width, height - 1);
     ([head].into_iter().chain(lines).collect(), addresses)
 }
 

@@ -193,19 +193,21 @@ impl Case<'_> {
         }
     }
 
+    /// Returns the samples that choose scales: from the run, or others if it is calibrated.
+    fn calibration(&self, graph: &Graph, seeded: &[InputFile]) -> Calibration {
+        if self.calibrated {
+            let inputs = self.seeded(graph, CALIBRATION_SEED, CALIBRATION);
+            return Calibration { inputs, ..Calibration::default() };
+        }
+        let own = OwnInputs { files: seeded.to_vec(), ..OwnInputs::default() };
+        Calibration { own: Some(own), ..Calibration::default() }
+    }
+
     fn row(&self, context: Context<'_>) -> Result<Row, Error> {
         let mut source = Source::model(self.file, self.target);
         let graph = source.graph(context)?;
-        let (calibration, seeded) = (
-            self.seeded(&graph, CALIBRATION_SEED, CALIBRATION),
-            self.seeded(&graph, 0, self.request.samples),
-        );
-        source.calibration = if self.calibrated {
-            Calibration { inputs: calibration, ..Calibration::default() }
-        } else {
-            let own = OwnInputs { files: seeded.clone(), ..OwnInputs::default() };
-            Calibration { own: Some(own), ..Calibration::default() }
-        };
+        let seeded = self.seeded(&graph, 0, self.request.samples);
+        source.calibration = self.calibration(&graph, &seeded);
         let program = source.program(context)?;
         let request = run::Request { source: source.clone(), inputs: seeded, ..run::Request::default() };
         let (report, outputs) = run_program(&program, &request, context)?;

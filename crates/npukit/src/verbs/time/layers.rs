@@ -24,8 +24,8 @@ pub(super) fn chosen(range: &str, names: &[String]) -> Result<Vec<bool>, Error> 
     }
     let meant = matching(range, names);
     let meant = match range.split_once(TO) {
-        Some(ends) if meant.is_empty() => {
-            let (first, last) = between(ends, names)?;
+        Some((from, to)) if meant.is_empty() => {
+            let (first, last) = between(from, to, names)?;
             if first > last {
                 let reason = format!("`{}` comes before `{}`", names[last], names[first]);
                 return Err(wrong(reason));
@@ -39,7 +39,7 @@ pub(super) fn chosen(range: &str, names: &[String]) -> Result<Vec<bool>, Error> 
 }
 
 /// Returns the indices of the first and the last layer of a range.
-fn between((from, to): (&str, &str), names: &[String]) -> Result<(usize, usize), Error> {
+fn between(from: &str, to: &str, names: &[String]) -> Result<(usize, usize), Error> {
     let first = match from {
         "" => Some(0),
         from => matching(from, names).first().copied(),

@@ -99,15 +99,17 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
         (value, fraction, signals.parts) = (Source::Value(if is_last { full } else { result }), next, 2);
     }
     if dft.onesided {
-        let rest = signals.inner * 2;
-        let (elements, count) = (
-            vec![(signals.outer, dft.length * rest), (dft.results() * rest, 1)],
-            signals.outer * dft.results() * rest,
-        );
-        let from = Gather { elements, ..Gather::rows(value, 1, 1) };
-        lowering.push(node, y.0 as usize, vec![Task::Move { from, to: Place::all(count), shift: 0 }]);
+        lowering.push(node, y.0 as usize, vec![first_results(dft, &signals, value)]);
     }
     Ok(())
+}
+
+/// Copies the results of a one-sided transform from the whole spectrum.
+fn first_results(dft: &Dft, signals: &Signals, whole: Source) -> Task {
+    let rest = signals.inner * 2;
+    let elements = vec![(signals.outer, dft.length * rest), (dft.results() * rest, 1)];
+    let from = Gather { elements, ..Gather::rows(whole, 1, 1) };
+    Task::Move { from, to: Place::all(signals.outer * dft.results() * rest), shift: 0 }
 }
 
 /// Returns signals of `length` points, padded with zeros or truncated.

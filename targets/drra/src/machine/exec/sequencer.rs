@@ -77,7 +77,7 @@ impl Sequencer {
         if is_flag { self.flag(index) } else { self.reg(index) }
     }
 
-    fn calc(&mut self, mode: CalcMode, operand1: u8, (dynamic, operand2): (bool, u8), result: u8) -> Told {
+    fn calc(&mut self, mode: CalcMode, operand1: u8, dynamic: bool, operand2: u8, result: u8) -> Told {
         let operand2 = if dynamic { self.operand(mode, operand2) } else { operand2.into() };
         let of = if self.options.revision.is_released() { calc::released } else { calc::calc };
         if let Some(value) = of(mode, self.operand(mode, operand1), operand2) {
@@ -150,7 +150,7 @@ pub(crate) fn execute<W: Word>(
             notice = state.ports.activate(cycle, raised)?.map(Notice::Early);
         }
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
-            notice = sequencer.calc(mode, operand1, (dynamic, operand2), result);
+            notice = sequencer.calc(mode, operand1, dynamic, operand2, result);
         }
         // The released sequencer ignores it.
         Op::Brn { .. } if options.revision.is_released() => {}

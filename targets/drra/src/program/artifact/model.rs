@@ -121,32 +121,19 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     let of = |ending: &str| format!("{name}.{ending}");
     let mut plan = executable.plan.clone();
     let constants = take_constants(&mut plan);
+    let words = constants.iter().flat_map(|words| words.iter());
     let mut files = vec![
         ArtifactFile { name: of("arch.json"), bytes: json(&to_json(&executable.fabric))? },
         ArtifactFile {
             name: of("constants.bin"),
-            bytes: constants
-                .iter()
-                .flat_map(|words| words.iter())
-                .flat_map(|word| word.to_le_bytes())
-                .collect(),
+            bytes: words.flat_map(|word| word.to_le_bytes()).collect(),
         },
     ];
     let mut kernels = Vec::new();
     for (number, ready) in executable.kernels.iter().enumerate() {
-        let file = |ending: &str| format!("{name}_{number}.{ending}");
-        files.push(ArtifactFile { name: file("pasm"), bytes: ready.pasm.clone().into_bytes() });
-        let words = executable.fabric.encoded(&ready.compiled.program).map_err(TargetError::failed)?;
-        let words = write_program(&words).into_bytes();
-        files.push(ArtifactFile { name: file("bin"), bytes: words });
-        kernels.push(KernelEntry {
-            name: ready.kernel.kind.name(),
-            program: file("bin"),
-            pasm: file("pasm"),
-            cycles: ready.cycles(),
-            kernel: ready.kernel.clone(),
-            epochs: ready.compiled.epochs.clone(),
-        });
+        let (kernel, own) = kernel_files(&executable.fabric, ready, &format!("{name}_{number}"))?;
+        kernels.push(kernel);
+        files.extend(own);
     }
     let entry = |(call, kernel): &(Call, usize)| CallEntry {
         kernel: *kernel,
@@ -176,6 +163,29 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     };
     files.insert(0, ArtifactFile { name: of(EXTENSION), bytes: sealed(&manifest)? });
     Ok(files)
+}
+
+/// Returns the files of a kernel, its text and its words, and their entry.
+fn kernel_files(
+    fabric: &Fabric,
+    ready: &Ready,
+    name: &str,
+) -> Result<(KernelEntry, [ArtifactFile; 2]), TargetError> {
+    let (program, pasm) = (format!("{name}.bin"), format!("{name}.pasm"));
+    let words = fabric.encoded(&ready.compiled.program).map_err(TargetError::failed)?;
+    let files = [
+        ArtifactFile { name: pasm.clone(), bytes: ready.pasm.clone().into_bytes() },
+        ArtifactFile { name: program.clone(), bytes: write_program(&words).into_bytes() },
+    ];
+    let entry = KernelEntry {
+        name: ready.kernel.kind.name(),
+        program,
+        pasm,
+        cycles: ready.cycles(),
+        kernel: ready.kernel.clone(),
+        epochs: ready.compiled.epochs.clone(),
+    };
+    Ok((entry, files))
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>, TargetError> {

@@ -386,7 +386,7 @@ impl<W: Word> Sample<W> {
             Some((numbered, step, task, call)) => {
                 let kernel = &executable.kernels[numbered.kernel].compiled.program;
                 let filled = self.machine.reload(kernel);
-                let filled = filled.and_then(|()| driver.fill(step, (task, call), &mut self.machine.input));
+                let filled = filled.and_then(|()| driver.fill(step, task, call, &mut self.machine.input));
                 self.machine.begin();
                 filled.map_err(|error| CallError::Load(error).of_step(&step.name))
             }

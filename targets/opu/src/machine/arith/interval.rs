@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use npukit_numeric::{Bounded, Bounds, Grid};
+use npukit_numeric::{Bounded, Bounds, Grid, GridRounding};
 
 use crate::config::Types;
 use crate::config::datatype::{DataType, Fixed};
@@ -132,7 +132,7 @@ impl Values for RangedElements {
                         }
                         TapAddend::Ofm => ((1.0, &sums.0[index]), otype.step()),
                     };
-                    let rounding = (k, otype, unit.min(products));
+                    let rounding = GridRounding { place: k, grid: otype, unit: unit.min(products) };
                     sums.0[index] = bounds.dot(rounding, addend, scale, pixel.iter().zip(weights));
                     index += 1;
                 }
@@ -155,7 +155,7 @@ impl Rules<RangedElements> for RangedRules {
     fn cast(&self, ofm: &RangedElements, channels: usize, bounds: &mut Bounds) -> Vec<Bounded> {
         let unit = self.otype.step() * self.scale;
         let cast = |(index, sum): (usize, &Bounded)| {
-            let rounding = (index % channels.max(1), self.itype, unit);
+            let rounding = GridRounding { place: index % channels.max(1), grid: self.itype, unit };
             bounds.dot(rounding, (self.scale, sum), 1.0, NONE.into_iter())
         };
         ofm.0.iter().enumerate().map(cast).collect()
@@ -167,7 +167,8 @@ impl Rules<RangedElements> for RangedRules {
                 Activation::None => continue,
                 Activation::Relu => bounds.max(value, &Bounded::default()),
                 Activation::Leaky => {
-                    let rounding = (index % channels.max(1), self.itype, self.itype.step() * SLOPE);
+                    let (place, unit) = (index % channels.max(1), self.itype.step() * SLOPE);
+                    let rounding = GridRounding { place, grid: self.itype, unit };
                     let part = bounds.dot(rounding, (SLOPE, value), 1.0, NONE.into_iter());
                     bounds.max(value, &part)
                 }

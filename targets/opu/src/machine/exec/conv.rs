@@ -26,10 +26,7 @@ pub(super) fn conv<V: Values>(
     let tap_addend = match addend {
         Addend::Zero => TapAddend::Zero,
         Addend::Bias => TapAddend::Bias(biases(&state.bias, shape)?, shifts.bias),
-        Addend::Ofm => {
-            state.ofm.get()?;
-            TapAddend::Ofm
-        }
+        Addend::Ofm => state.ofm.get().map(|_| TapAddend::Ofm)?,
     };
     if n >= ker_n {
         return Err(FaultKind::KerIndex { n, ker_n });

@@ -71,10 +71,7 @@ impl Follower<'_> {
         let all = 0..usize::MAX;
         match step {
             &HostStep::Receive { slot, window, unit } => {
-                let (filled, values) = (self.window(Direction::L2ToHost, window), self.values(slot));
-                let filled = part(filled, unit, values);
-                // If a window is too small, its elements stay unwritten.
-                let filled = if filled.len() < values { vec![false] } else { filled.to_vec() };
+                let filled = self.received(slot, window, unit);
                 self.slots.insert(slot, Some(filled));
             }
             &HostStep::Send { slot, window, unit } => {
@@ -84,9 +81,9 @@ impl Follower<'_> {
                 let range = start as usize..start as usize + values as usize;
                 self.send(number, position, [slot.0, window, unit], range);
             }
-            HostStep::Patches { slot, patches, .. } => {
-                self.use_slot(at, by, *slot, all);
-                self.slots.insert(*patches, None);
+            &HostStep::Patches { slot, patches: made, .. } | &HostStep::Squares { slot, sums: made, .. } => {
+                self.use_slot(at, by, slot, all);
+                self.slots.insert(made, None);
             }
             &HostStep::Compute { node } => {
                 let Some(node) = self.host.graph.nodes.get(node as usize) else { return };
@@ -104,21 +101,7 @@ impl Follower<'_> {
                 self.use_slot(at, by, slot, start as usize..start as usize + rows);
                 self.to_make.remove(&image);
             }
-            &HostStep::Weights { image, window, unit } => {
-                if self.to_make.remove(&image) {
-                    self.written.missing(position, Missing::Weights { image });
-                }
-                let image = self.program.images.get(image as usize);
-                let lanes = image.map_or(0, |image| image.words().len() / 2);
-                let windows = self.written.windows.as_mut();
-                let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
-                // Default: a missing window has no units; the run refuses it.
-                part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, lanes).fill(true);
-            }
-            &HostStep::Squares { slot, sums, .. } => {
-                self.use_slot(at, by, slot, all);
-                self.slots.insert(sums, None);
-            }
+            &HostStep::Weights { image, window, unit } => self.send_weights(position, image, window, unit),
             HostStep::Keys { slot, image, .. } => {
                 self.use_slot(at, by, *slot, all);
                 self.to_make.remove(image);
@@ -129,6 +112,27 @@ impl Follower<'_> {
                 self.slots.insert(*scales, None);
             }
         }
+    }
+
+    /// Returns whether each element that a value receives was written.
+    fn received(&self, slot: ValueId, window: u32, unit: u32) -> Vec<bool> {
+        let (filled, values) = (self.window(Direction::L2ToHost, window), self.values(slot));
+        let filled = part(filled, unit, values);
+        // If a window is too small, its elements stay unwritten.
+        if filled.len() < values { vec![false] } else { filled.to_vec() }
+    }
+
+    /// Copies an image of weights to a window.
+    fn send_weights(&mut self, position: usize, image: u32, window: u32, unit: u32) {
+        if self.to_make.remove(&image) {
+            self.written.missing(position, Missing::Weights { image });
+        }
+        let image = self.program.images.get(image as usize);
+        let lanes = image.map_or(0, |image| image.words().len() / 2);
+        let windows = self.written.windows.as_mut();
+        let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
+        // Default: a missing window has no units; the run refuses it.
+        part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, lanes).fill(true);
     }
 
     /// Copies elements of a value to a window, together with their flags.

@@ -73,10 +73,7 @@ impl Lowering<'_> {
         let (source, row) = (self.fetch(x)?, norm.row);
         let numbers = self.numbers(norm)?;
         if norm.only_roots {
-            let roots = match norm.squares_by_host {
-                true => self.roots(norm, x, &numbers)?,
-                false => self.own_roots(norm, source, &numbers)?,
-            };
+            let roots = self.only_roots(norm, x, source, &numbers)?;
             self.place(result, roots);
             return Ok(());
         }
@@ -121,6 +118,20 @@ impl Lowering<'_> {
         [Some(squares), gain, bias].into_iter().flatten().for_each(|region| self.release(region));
         self.place(result, region);
         Ok(())
+    }
+
+    /// Emits the root of the mean square of each row; returns one word per row.
+    fn only_roots(
+        &mut self,
+        norm: &Norm,
+        x: ValueId,
+        source: Region,
+        numbers: &Numbers,
+    ) -> Result<Region, LowerError> {
+        match norm.squares_by_host {
+            true => self.roots(norm, x, numbers),
+            false => self.own_roots(norm, source, numbers),
+        }
     }
 
     /// Emits the root of the mean square of each row with MUL; returns one word per row.

@@ -28,6 +28,18 @@ use crate::lower::steps::Layers;
 use crate::lower::limits::{LARGEST, MAX_ROWS};
 use crate::lower::work::{Bits, Product, Work};
 
+/// Refuses products that are too large for the machine.
+fn check_size(m: usize, k: usize, n: usize) -> Result<(), HostReason> {
+    if k > LARGEST {
+        return Err(HostReason::LongRow);
+    }
+    // If results come from several images, rows are computed one by one.
+    if n > MAX_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
+        return Err(HostReason::ProductRows);
+    }
+    Ok(())
+}
+
 impl Layers {
     /// Lowers a product of rows with a constant matrix, which is stored by rows or by columns.
     ///
@@ -73,13 +85,7 @@ impl Layers {
         alpha: f32,
         bias: Option<ValueId>,
     ) -> Result<Product, HostReason> {
-        if k > LARGEST {
-            return Err(HostReason::LongRow);
-        }
-        // If results come from several images, rows are computed one by one.
-        if n > MAX_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
-            return Err(HostReason::ProductRows);
-        }
+        check_size(m, k, n)?;
         let bad = |id: ValueId| {
             let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
             !values.is_some_and(|values| values.iter().all(|value| value.is_finite()))

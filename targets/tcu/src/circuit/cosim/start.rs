@@ -151,7 +151,7 @@ impl Image {
             // The highest row of weights must come first.
             let firsts: Vec<u64> = (0..vectors).step_by(most.max(1) as usize).collect();
             for first in firsts.into_iter().rev() {
-                fetch(&mut ops, part, (BANKS[bank].1, from + first), (first, most.min(vectors - first)));
+                fetch(&mut ops, part, BANKS[bank].1, from + first, first, most.min(vectors - first));
             }
             from += vectors;
         }
@@ -164,7 +164,7 @@ impl Image {
 }
 
 /// Emits the loads of DRAM vectors into a part, starting at its vector `first`.
-fn fetch(ops: &mut Vec<Op>, part: Part, (kind, from): (DataMoveKind, u64), (first, size): (u64, u64)) {
+fn fetch(ops: &mut Vec<Op>, part: Part, kind: DataMoveKind, from: u64, first: u64, size: u64) {
     let local = if part == Part::Memory(Memory::Local) { first } else { 0 };
     ops.push(copied(kind, local, from, size));
     match part {

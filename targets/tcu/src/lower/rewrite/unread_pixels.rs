@@ -172,7 +172,7 @@ impl Plan {
                     *slice = stepped(slice, image(graph, node.outputs[0]), own, step);
                 }
                 _ if self.passes[index] && own != EACH => {
-                    self.slice_operands(graph, &mut node, own, (&mut nodes, &mut sliced));
+                    self.slice_operands(graph, &mut node, own, &mut nodes, &mut sliced);
                 }
                 _ => {}
             }
@@ -192,7 +192,8 @@ impl Plan {
         graph: &mut Graph,
         node: &mut Node,
         own: Steps,
-        (nodes, sliced): (&mut Vec<Node>, &mut HashMap<(ValueId, Steps), ValueId>),
+        nodes: &mut Vec<Node>,
+        sliced: &mut HashMap<(ValueId, Steps), ValueId>,
     ) {
         let result = node.outputs[0];
         for operand in &mut node.inputs {

@@ -34,6 +34,15 @@ impl Minimise {
         }
     }
 
+    /// Returns the memory of the clock that has timed a program; `None` without such a clock, or if
+    /// the program hangs.
+    pub fn clocked(self, meter: Option<&Meter>) -> Option<ClockParams> {
+        match self {
+            Self::Clock(params) if meter.is_some_and(|meter| !meter.hangs()) => Some(params),
+            _ => None,
+        }
+    }
+
     /// Returns the clock that measures cycles; `None` for the estimator.
     pub fn meter(self, config: &Config) -> Option<Meter> {
         match self {

@@ -38,8 +38,8 @@ impl Tile<'_> {
             });
             next += vectors.len() as u64;
         }
-        for (i, change) in self.changes().into_iter().enumerate() {
-            self.evaluate(formula, &places, i, change);
+        for (i, (from, to)) in self.changes().into_iter().enumerate() {
+            self.evaluate(formula, &places, i, from, to);
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Tile<'_> {
     }
 
     /// Emits the formula for the `i`-th vector of the tile.
-    fn evaluate(&mut self, formula: &Formula, places: &[Place], i: usize, (from, to): (u64, u64)) {
+    fn evaluate(&mut self, formula: &Formula, places: &[Place], i: usize, from: u64, to: u64) {
         let block = (i / self.grid.pixels.len()) as u64;
         let source = |place: &Place| match place {
             Place::Grid => from,

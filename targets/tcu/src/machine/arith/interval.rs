@@ -35,7 +35,7 @@ impl Arithmetic for Ranged {
 
     fn operate(op: SimdOp, left: &[Bounded], right: &[Bounded], out: &mut [Bounded], bounds: &mut Bounds) {
         for (i, ((out, l), r)) in out.iter_mut().zip(left).zip(right).enumerate() {
-            *out = lane(op, (i, bounds), l, r);
+            *out = lane(op, i, bounds, l, r);
         }
     }
 
@@ -55,7 +55,7 @@ impl Arithmetic for Ranged {
 }
 
 /// Computes one lane of a SIMD operation, like [`crate::machine::lanes::operate_lane`].
-fn lane(op: SimdOp, (place, bounds): (usize, &mut Bounds), left: &Bounded, right: &Bounded) -> Bounded {
+fn lane(op: SimdOp, place: usize, bounds: &mut Bounds, left: &Bounded, right: &Bounded) -> Bounded {
     let one = Bounded::constant(1.0, 1.0);
     match op {
         SimdOp::NoOp | SimdOp::Lookup | SimdOp::Move => left.clone(),

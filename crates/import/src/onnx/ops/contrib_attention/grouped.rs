@@ -26,44 +26,57 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let sink = context.optional(11);
     plain_cache(context)?;
     let counts = [heads, kv_heads, kv_heads];
-    let mut by_head = Vec::new();
-    for ((part, heads), operand) in parts.into_iter().zip(counts).zip(["query", "key", "value"]) {
-        by_head.push(split_heads(context, part, None, heads, operand)?);
-    }
+    let parts = parts.into_iter().zip(counts).zip(["query", "key", "value"]);
+    let by_head = parts.map(|((part, heads), operand)| split_heads(context, part, None, heads, operand));
+    let by_head = by_head.collect::<Result<Vec<_>, _>>()?;
     let &[mut query, mut key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
     (query, key) = normalised(context, query, key)?;
     let &[batch, _, queries, head] = context.shape(query) else { return Ok(Vec::new()) };
     // Number of earlier tokens of each text, from the lengths; 0 without a past.
     let past = past.filter(|&past| before(context, Some(past)) > 0);
-    let filled = match past {
-        Some(_) => Some(filled(context, lengths, batch, queries)?),
-        None => None,
-    };
+    let filled = past.map(|_| filled(context, lengths, batch, queries)).transpose()?;
     if context.attributes.flag("do_rotary", false)? {
-        let Some((cos, sin)) = tables else { return Err(Reason::OperandMissing { operand: "cos_cache" }) };
         let positions = match positions {
             Some(positions) => positions,
             None => places(context, filled, batch, queries)?,
         };
-        let interleaved = context.attributes.flag("rotary_interleaved", false)?;
-        let cos = context.helper("cos", Gather { axis: 0 }, vec![cos, positions])?;
-        let sin = context.helper("sin", Gather { axis: 0 }, vec![sin, positions])?;
-        let size = 2 * context.shape(cos).last().copied().unwrap_or(0);
-        let rotate = RotaryEmbedding { heads: 0, size: size.min(head), interleaved };
-        query = context.helper("rotated", rotate.clone(), vec![query, cos, sin])?;
-        key = context.helper("rotated", rotate, vec![key, cos, sin])?;
+        let rotation = Rotation::new(context, tables, positions, head)?;
+        query = rotation.applied(context, query)?;
+        key = rotation.applied(context, key)?;
     } else {
         context.attributes.without_effect("rotary_interleaved");
     }
     let (keys, values) = extended(context, past, key, value)?;
     let net = Attention::new(context, query, keys, before(context, past))?;
+    let mut masks = masks(context, &net, lengths, filled, bias)?;
+    let cap = context.attributes.float_or("softcap", 0.0)?;
+    let is_smooth = context.attributes.int_or("smooth_softmax", 0)? > 0;
+    masks.sink = match sink {
+        Some(sink) => Some(context.reshaped("sink", sink, vec![1, heads, 1, 1])?),
+        None => is_smooth.then(|| net.number(context, 0.0)).transpose()?,
+    };
+    let scale = scale(context, &net)?;
+    let seen = attend(context, &net, [query, keys, values], masks, scale, cap)?;
+    Ok(vec![seen, keys, values])
+}
+
+/// Returns the masks of the scores, with `bias` added. Texts have `lengths` tokens or, with a past,
+/// `filled` earlier ones.
+fn masks(
+    context: &mut Context<'_>,
+    net: &Attention,
+    lengths: ValueId,
+    filled: Option<ValueId>,
+    bias: Option<ValueId>,
+) -> Result<Masks, Reason> {
+    let batch = net.batch;
     let mut masks = Masks { hidden: f32::NEG_INFINITY, ..Masks::default() };
     masks.biases.extend(bias);
     if context.attributes.flag("causal", true)? {
         masks.visible.push(net.causal(context)?);
     } else if filled.is_none() {
         let texts = texts(context, lengths, batch)?;
-        masks.padding(context, &net, texts)?;
+        masks.padding(context, net, texts)?;
     }
     let filled = match filled {
         Some(filled) => {
@@ -72,28 +85,51 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         None => None,
     };
     if let Some(filled) = filled {
-        // The cache may have room after its last token, which no query sees.
-        let places = net.places(context)?;
-        let old = context.helper("old", Compare { kind: CompareKind::Less }, vec![places, filled])?;
-        let first = integers(context, Vec::new(), vec![net.before as i64])?;
-        let new =
-            context.helper("new", Compare { kind: CompareKind::GreaterOrEqual }, vec![places, first])?;
-        masks.visible.push(context.helper("held", Logic { kind: LogicKind::Or }, vec![old, new])?);
+        masks.visible.push(held(context, net, filled)?);
     }
     let window = context.attributes.int_or("local_window_size", -1)?;
     if window > 0 {
         masks.visible.push(net.lately(context, window, filled)?);
     }
-    let cap = context.attributes.float_or("softcap", 0.0)?;
-    let is_smooth = context.attributes.int_or("smooth_softmax", 0)? > 0;
-    masks.sink = match sink {
-        Some(sink) => Some(context.reshaped("sink", sink, vec![1, heads, 1, 1])?),
-        None if is_smooth => Some(net.number(context, 0.0)?),
-        None => None,
-    };
-    let scale = scale(context, &net)?;
-    let seen = attend(context, &net, [query, keys, values], masks, (scale, cap))?;
-    Ok(vec![seen, keys, values])
+    Ok(masks)
+}
+
+/// Rotation of queries and keys by their positions.
+struct Rotation {
+    op: RotaryEmbedding,
+    cos: ValueId,
+    sin: ValueId,
+}
+
+impl Rotation {
+    /// Looks up the rotations of `positions`, for heads of `head` elements.
+    fn new(
+        context: &mut Context<'_>,
+        tables: Option<(ValueId, ValueId)>,
+        positions: ValueId,
+        head: usize,
+    ) -> Result<Self, Reason> {
+        let Some((cos, sin)) = tables else { return Err(Reason::OperandMissing { operand: "cos_cache" }) };
+        let interleaved = context.attributes.flag("rotary_interleaved", false)?;
+        let cos = context.helper("cos", Gather { axis: 0 }, vec![cos, positions])?;
+        let sin = context.helper("sin", Gather { axis: 0 }, vec![sin, positions])?;
+        let size = 2 * context.shape(cos).last().copied().unwrap_or(0);
+        Ok(Self { op: RotaryEmbedding { heads: 0, size: size.min(head), interleaved }, cos, sin })
+    }
+
+    fn applied(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
+        context.helper("rotated", self.op.clone(), vec![x, self.cos, self.sin])
+    }
+}
+
+/// Returns which places of the cache hold tokens. It may have room after its last token, which no
+/// query sees.
+fn held(context: &mut Context<'_>, net: &Attention, filled: ValueId) -> Result<ValueId, Reason> {
+    let places = net.places(context)?;
+    let old = context.helper("old", Compare { kind: CompareKind::Less }, vec![places, filled])?;
+    let first = integers(context, Vec::new(), vec![net.before as i64])?;
+    let new = context.helper("new", Compare { kind: CompareKind::GreaterOrEqual }, vec![places, first])?;
+    context.helper("held", Logic { kind: LogicKind::Or }, vec![old, new])
 }
 
 /// Returns queries, keys and values: from one operand each, or all from the first.

@@ -58,11 +58,9 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     if context.attributes.flag("do_rotary", false)? {
         return Err(unsupported("do_rotary", 1, "0: GroupQueryAttention rotates"));
     }
-    let parts = context.split("projections", all, 2, &sizes)?;
-    let mut by_head = Vec::new();
-    for part in parts {
-        by_head.push(split_heads(context, part, None, heads, "input")?);
-    }
+    let parts = context.split("projections", all, 2, &sizes)?.into_iter();
+    let by_head = parts.map(|part| split_heads(context, part, None, heads, "input"));
+    let by_head = by_head.collect::<Result<Vec<_>, _>>()?;
     let &[query, key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
     // The past holds keys and values in one value, `[2, batch, heads, sequence, head]`.
     let past = match past {
@@ -81,7 +79,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         masks.visible.push(net.causal(context)?);
     }
     let scale = scale(context, &net)?;
-    let seen = attend(context, &net, [query, keys, values], masks, (scale, 0.0))?;
+    let seen = attend(context, &net, [query, keys, values], masks, scale, 0.0)?;
     if !context.is_wanted(1) {
         return Ok(vec![seen]);
     }

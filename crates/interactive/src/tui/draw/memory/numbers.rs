@@ -17,7 +17,7 @@ const DIGITS: usize = 6;
 const MOST: usize = 1 << 14;
 
 /// Returns the lines of a memory from its first visible address, and how many addresses they show.
-pub(super) fn rows(app: &App, shown: &Shown, (width, height): (usize, usize)) -> (Vec<Line<'static>>, u64) {
+pub(super) fn rows(app: &App, shown: &Shown, width: usize, height: usize) -> (Vec<Line<'static>>, u64) {
     let memory = &app.debugger.machine().memories()[shown.memory];
     let (lanes, columns) = (memory.lanes.max(1), shown.columns.max(1));
     let first = app.panes.first(shown.memory);

@@ -114,7 +114,7 @@ pub fn resolve(
         .map_or_else(|| format!("unnamed {}", operation.kind.keyword()), |n| n.text.clone());
     let (action, text) = match operation.kind {
         OperationKind::Rop => {
-            let (rop, text) = rop(fabric, operation, (place, cell), variables)?;
+            let (rop, text) = rop(fabric, operation, place, cell, variables)?;
             (Action::Rop(rop), Some(text))
         }
         OperationKind::Cop | OperationKind::Raw => (cop(Isa::read_by(fabric.options), operation)?, None),
@@ -145,7 +145,8 @@ fn index(operation: &ast::Operation, name: &'static str) -> Resolved<usize> {
 fn rop(
     fabric: &Fabric,
     operation: &ast::Operation,
-    (place, cell_number): (Place, usize),
+    place: Place,
+    cell_number: usize,
     variables: &mut Vec<String>,
 ) -> Result<(Rop, RopText), Vec<PasmError>> {
     let one = |error| vec![error];
@@ -162,12 +163,9 @@ fn rop(
     let legal = ports.contains(&(port as u8)) || (resource.component == Component::Swb && port == 2);
     if !legal || port > 3 {
         let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
-        let list: Vec<String> = ports.iter().map(ToString::to_string).collect();
-        let legal = format!(
-            "slot {slot} holds {}, whose ports there are {}",
-            resource.component.name(),
-            list.join(", ")
-        );
+        let list = ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let component = resource.component.name();
+        let legal = format!("slot {slot} holds {component}, whose ports there are {list}");
         return Err(vec![value_error("the port", &port.to_string(), &legal, span)]);
     }
     let is_unheard = resource.component == Component::Swb && port == 2;

@@ -112,12 +112,14 @@ pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unf
     }))
 }
 
-/// Returns the attention of these values, or the reason why the machine does not compute it.
-fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<Attention, AttentionReason> {
-    let (graph, multiplied) = (context.graph, chances);
-    let mut nodes = Vec::new();
-    // Goes up to the softmax. There may be guards against rows that see nothing; such rows are
-    // refused below.
+/// Goes from the weights of the values up to the softmax. Returns its operand, and the condition of
+/// a guard against rows that see nothing, if there is one.
+fn softmax_of(
+    context: &Context<'_>,
+    mut chances: ValueId,
+    nodes: &mut Vec<NodeId>,
+) -> Result<(ValueId, Option<ValueId>), AttentionReason> {
+    let graph = context.graph;
     let mut blind = None;
     loop {
         let (id, node) = context.only(chances).ok_or(AttentionReason::UsedElsewhere)?;
@@ -129,70 +131,95 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
                 blind = Some(guard);
                 chances = rest;
             }
-            (Op::Softmax(softmax), &[x]) => {
-                let rank = graph.shape(chances).len();
-                if softmax.axis + 1 != rank {
-                    return Err(AttentionReason::SoftmaxAxes);
-                }
-                chances = x;
-                break;
+            (Op::Softmax(softmax), &[x]) if softmax.axis + 1 == graph.shape(chances).len() => {
+                return Ok((x, blind));
             }
-            _ => {
-                return Err(AttentionReason::AfterSoftmax);
-            }
+            (Op::Softmax(_), &[_]) => return Err(AttentionReason::SoftmaxAxes),
+            _ => return Err(AttentionReason::AfterSoftmax),
         }
     }
-    let nothing = AttentionReason::Empty;
-    let (&count, rows) = graph.shape(chances).split_last().ok_or(nothing)?;
+}
+
+/// Products of queries and keys, and all steps before the softmax.
+struct Scores {
+    queries: ValueId,
+    keys: ValueId,
+    factor: f32,
+    /// Limit of the scores, by a tanh.
+    cap: Option<f32>,
+    bias: Vec<f32>,
+    /// Whether each score is hidden.
+    hidden: Vec<bool>,
+}
+
+impl Scores {
+    /// Goes from `scores`, `count` numbers with `users` users, up to the product.
+    fn of(
+        context: &Context<'_>,
+        mut scores: ValueId,
+        mut users: usize,
+        count: usize,
+        nodes: &mut Vec<NodeId>,
+    ) -> Result<Self, AttentionReason> {
+        let graph = context.graph;
+        let (mut factor, mut hidden) = (1.0, vec![false; count]);
+        let (mut bias, mut cap, mut outside) = (Vec::new(), None, Vec::new());
+        let (queries, keys) = loop {
+            let (id, node) = context.used_by(scores, users).ok_or(AttentionReason::UsedElsewhere)?;
+            nodes.push(id);
+            users = 1;
+            match (&node.op, &node.inputs[..]) {
+                (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => scores = x,
+                (Op::Cast(_), &[x]) if is_float(graph, x) => scores = x,
+                (Op::Binary(binary), &[left, right]) => {
+                    scores = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden, &mut bias)?;
+                }
+                // From here on, nodes are within the cap, provided that nothing is hidden or added.
+                (Op::Unary(unary), &[x])
+                    if unary.kind == UnaryKind::Tanh && cap.is_none() && bias.is_empty() =>
+                {
+                    (cap, factor, outside) = (Some(factor), 1.0, hidden.clone());
+                    scores = x;
+                }
+                (Op::Where(_), &[mask, shown, other]) => {
+                    let hides = number(graph, other).is_some_and(|other| other * factor <= HIDDEN);
+                    let masked = hide_unless(graph, mask, shown, &mut hidden).filter(|()| hides);
+                    masked.ok_or(AttentionReason::Mask)?;
+                    scores = shown;
+                }
+                (Op::MatMul(_), &[queries, keys]) => break (queries, keys),
+                _ => return Err(AttentionReason::BeforeSoftmax),
+            }
+        };
+        if cap.is_some() && (hidden != outside || !bias.is_empty()) {
+            return Err(AttentionReason::BeforeSoftmax);
+        }
+        if cap.is_some_and(|cap| !(0.0..=LARGEST_CAP).contains(&cap)) {
+            return Err(AttentionReason::Cap);
+        }
+        Ok(Self { queries, keys, factor, cap, bias, hidden })
+    }
+}
+
+/// Returns the attention of these values, or the reason why the machine does not compute it.
+fn fit(context: &Context<'_>, chances: ValueId, values: ValueId) -> Result<Attention, AttentionReason> {
+    let graph = context.graph;
+    let mut nodes = Vec::new();
+    let (scores, blind) = softmax_of(context, chances, &mut nodes)?;
+    let (&count, rows) = graph.shape(scores).split_last().ok_or(AttentionReason::Empty)?;
     let all: usize = rows.iter().product();
     if all * count == 0 {
-        return Err(nothing);
+        return Err(AttentionReason::Empty);
     }
-    let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
-    let (mut bias, mut cap, mut outside) = (Vec::new(), None, Vec::new());
+    // Rows that see nothing are refused below.
     let no_guard = AttentionReason::UnknownGuard;
-    let guard = blind.map(|blind| context.guard(blind, chances).ok_or(no_guard)).transpose()?;
+    let guard = blind.map(|blind| context.guard(blind, scores).ok_or(no_guard)).transpose()?;
     nodes.extend(guard.into_iter().flatten());
-    let mut users = if guard.is_some() { 2 } else { 1 };
-    let (queries, keys) = loop {
-        let (id, node) = context.used_by(chances, users).ok_or(AttentionReason::UsedElsewhere)?;
-        nodes.push(id);
-        users = 1;
-        match (&node.op, &node.inputs[..]) {
-            (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => chances = x,
-            (Op::Cast(_), &[x]) if is_float(graph, x) => chances = x,
-            (Op::Binary(binary), &[left, right]) => {
-                let scores = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden, &mut bias)?;
-                chances = scores;
-            }
-            // From here on, nodes are within the cap, provided that nothing is hidden or added.
-            (Op::Unary(unary), &[x]) if unary.kind == UnaryKind::Tanh && cap.is_none() && bias.is_empty() => {
-                cap = Some(factor);
-                factor = 1.0;
-                outside = hidden.clone();
-                chances = x;
-            }
-            (Op::Where(_), &[mask, scores, other]) => {
-                let hides = number(graph, other).is_some_and(|other| other * factor <= HIDDEN);
-                hide_unless(graph, mask, scores, &mut hidden)
-                    .filter(|()| hides)
-                    .ok_or(AttentionReason::Mask)?;
-                chances = scores;
-            }
-            (Op::MatMul(_), &[queries, keys]) => break (queries, keys),
-            _ => {
-                return Err(AttentionReason::BeforeSoftmax);
-            }
-        }
-    };
-    if cap.is_some() && (hidden != outside || !bias.is_empty()) {
-        return Err(AttentionReason::BeforeSoftmax);
-    }
-    if cap.is_some_and(|cap| !(0.0..=LARGEST_CAP).contains(&cap)) {
-        return Err(AttentionReason::Cap);
-    }
+    let users = if guard.is_some() { 2 } else { 1 };
+    let Scores { queries, keys, factor, cap, bias, hidden } =
+        Scores::of(context, scores, users, all * count, &mut nodes)?;
     let [rows, features] =
-        shape(graph, queries, keys, [multiplied, values], hidden.len()).ok_or(AttentionReason::Repeated)?;
+        shape(graph, queries, keys, [chances, values], hidden.len()).ok_or(AttentionReason::Repeated)?;
     let seen = seen(&hidden, count).ok_or(AttentionReason::BlindRow)?;
     let whole = |width: usize| width.is_multiple_of(WORD_LANES) || all == 1;
     if !features.iter().all(|&width| width > 0 && whole(width)) {

@@ -74,7 +74,7 @@ pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<boo
     let shape = builder.graph.shape(chain.value);
     let step = sloped(builder, slopes, |builder, shift| {
         let shifted: Vec<f32> = slopes.iter().map(|slope| slope + shift).collect();
-        binary::constant(builder, chain, shape, name.clone(), (&shifted, own)).map(Operand::from)
+        binary::constant(builder, chain, shape, name.clone(), &shifted, own).map(Operand::from)
     })?;
     chain.steps.push(step);
     Ok(true)

@@ -120,10 +120,10 @@ fn other(
         let name = builder.graph.value(value).name.clone();
         let elements = tensor.as_f32().ok_or_else(|| no_floats(tensor.element()))?;
         if !reciprocal {
-            return constant(builder, chain, &shape, name, (elements, tensor.shape())).map(Some);
+            return constant(builder, chain, &shape, name, elements, tensor.shape()).map(Some);
         }
         let inverse: Vec<f32> = elements.iter().map(|x| 1.0 / x).collect();
-        return constant(builder, chain, &shape, name, (&inverse, tensor.shape())).map(Some);
+        return constant(builder, chain, &shape, name, &inverse, tensor.shape()).map(Some);
     }
     let Ok(view) = builder.view(value) else { return Ok(None) };
     if view.shape == shape && view.channels == chain.channels {
@@ -162,7 +162,8 @@ pub fn constant(
     chain: &Chain,
     shape: &[usize],
     name: String,
-    (elements, own): (&[f32], &[usize]),
+    elements: &[f32],
+    own: &[usize],
 ) -> Result<Other, Reject> {
     if let &[scalar] = elements {
         return Ok(Other::Blocks(vec![builder.objects.splat(scalar)]));

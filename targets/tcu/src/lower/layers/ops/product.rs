@@ -47,22 +47,20 @@ pub fn step(
 ) -> Result<Step, Reject> {
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
-    let mut data = Vec::new();
+    let mut stored = Stored { n, data: Vec::new(), known: HashMap::new() };
     // First row and bias of each weight set.
     let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
-    // First rows of weight sets without a bias, by hash: equal sets are stored once.
-    let mut known: HashMap<u64, usize> = HashMap::new();
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
         let format = builder.objects.format();
         let of_term = |term| {
             let weight = |lane, channel| weight(term, lane, channel);
-            matrix((format, n), product.channels, block, weight)
+            matrix(format, n, product.channels, block, weight)
         };
         let found: Vec<_> = (0..product.terms.len()).into_par_iter().map(of_term).collect();
         builder.objects.count_saturated(found.iter().map(|(_, saturated)| saturated).sum());
         let matrices: Vec<Option<Matrix>> = found.into_iter().map(|(matrix, _)| matrix).collect();
-        let mut rows = data.len() / n;
+        let mut rows = stored.data.len() / n;
         for _ in matrices.iter().flatten() {
             rows += n;
             builder.require_constants(rows as u64)?;
@@ -75,21 +73,11 @@ pub fn step(
             let kind = biases.iter().find(|&&(with, _)| with == term).map_or(Bias::None, |&(_, kind)| kind);
             let zeros = || Matrix { rows: vec![0; n * n], hash: 0 };
             let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(zeros)) };
-            sets.push(rows.map(|Matrix { rows, hash }| {
-                let mut first = data.len();
-                if kind == Bias::None {
-                    first = *known.entry(hash).or_insert(first);
-                }
-                if first == data.len() || data[first..first + n * n] != rows {
-                    first = data.len();
-                    data.extend(bias.iter().filter(|_| kind != Bias::None).flatten());
-                    data.extend(rows);
-                }
-                (first / n, kind)
-            }));
+            let bias = bias.as_deref().filter(|_| kind != Bias::None);
+            sets.push(rows.map(|matrix| (stored.add(matrix, bias), kind)));
         }
     }
-    let object = builder.objects.add_constant(product.name.clone(), data);
+    let object = builder.objects.add_constant(product.name.clone(), stored.data);
     let set = |(first_row, bias)| WeightSet {
         rows: Rows::Constant(VecRef { object, index: first_row as u32 }),
         bias,
@@ -97,6 +85,31 @@ pub fn step(
     let sets = sets.into_iter().map(|found| found.map(set)).collect();
     let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
     Ok(Step::MatMul(MatMul { terms, sets }))
+}
+
+/// Weight sets of a product, row by row.
+struct Stored {
+    /// Scalars of a row, and rows of a set without its bias.
+    n: usize,
+    data: Vec<i32>,
+    /// Index of the first scalar of each set without a bias, by hash: equal sets are stored once.
+    known: HashMap<u64, usize>,
+}
+
+impl Stored {
+    /// Stores a set after its bias, if any, and returns its first row.
+    fn add(&mut self, Matrix { rows, hash }: Matrix, bias: Option<&[i32]>) -> usize {
+        let mut first = self.data.len();
+        if bias.is_none() {
+            first = *self.known.entry(hash).or_insert(first);
+        }
+        if first == self.data.len() || self.data[first..first + self.n * self.n] != rows {
+            first = self.data.len();
+            self.data.extend(bias.into_iter().flatten());
+            self.data.extend(rows);
+        }
+        first / self.n
+    }
 }
 
 pub(crate) fn hash(rows: &[i32]) -> u64 {
@@ -162,7 +175,8 @@ pub(crate) struct Matrix {
 /// Returns the weights of a block in arrays of `n`, `None` if all are zero, and the number of
 /// saturated weights.
 pub(crate) fn matrix(
-    (format, n): (NumberFormat, usize),
+    format: NumberFormat,
+    n: usize,
     channels: usize,
     block: usize,
     weight: impl Fn(usize, usize) -> f32,
