@@ -1,7 +1,9 @@
 //! Sources of files: files held by Python, and the disk.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::{fs, io};
 
 use npukit::{Cache, Context, ReadError, Reader};
 use pyo3::exceptions::PyValueError;
@@ -33,9 +35,34 @@ impl Reader for Files {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         match self.0.get(path) {
             Some(bytes) => Ok(bytes.clone()),
-            None => std::fs::read(path).map_err(|error| ReadError::of(path, &error)),
+            None => fs::read(path).map_err(|error| ReadError::of(path, &error)),
         }
     }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        if self.0.contains_key(path) {
+            return Ok(vec![path.to_owned()]);
+        }
+        let mut files = Vec::new();
+        walk(Path::new(path), &mut files).map_err(|error| ReadError::of(path, &error))?;
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// Adds the paths of all files below a folder. Links to folders are not followed.
+fn walk(path: &Path, files: &mut Vec<String>) -> io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        files.push(path.to_string_lossy().into_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if !(entry.file_type()?.is_symlink() && entry.path().is_dir()) {
+            walk(&entry.path(), files)?;
+        }
+    }
+    Ok(())
 }
 
 impl Files {

@@ -97,7 +97,7 @@ def test_labels_give_accuracy(network, tmp_path):
     assert found["labels"] == len(labels) and found["top1"] == pytest.approx(1 - 1 / len(labels))
     (tmp_path / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
     assert program.compare(samples, labels=tmp_path / "labels.txt").accuracy == found
-    assert '"top1"' in program.to_html(samples, labels=labels) and '"top1"' not in program.to_html(samples)
+    assert '"top1":' in program.to_html(samples, labels=labels) and '"top1":' not in program.to_html(samples)
 
 
 def test_targets_are_values():

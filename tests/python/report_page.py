@@ -506,7 +506,7 @@ def points_are_colored_and_labeled(site):
     points = site.made.explored()["points"]
     svg = 'svg[data-name="pareto"]'
     front = [str(point["index"]) for point in points if point["pareto"]]
-    labels = tab.locator(f"{svg} .point-label").all_inner_texts()
+    labels = tab.locator(f"{svg} .point-label").all_text_contents()
     expect(labels and set(labels) <= set(front), f"labels are {labels}, on the front are {front}")
     expect(tab.locator(f"{svg} .colored").count() == 0 and tab.locator('[data-name="pareto-legend"]').count() == 0, "points begin with colors")
     tab.get_by_label("Color by", exact=True).select_option("array_size")
@@ -522,7 +522,7 @@ def points_are_colored_and_labeled(site):
     expect(tab.locator(f"{svg} .colored").count() == 0, "colors stay")
     given = site.open(site.edited("exploration", lambda document: document["exploration"].update(color_by="clock_mhz", label_by="array_size")))
     expect(len(given.locator('[data-name="pareto-legend"] li').all()) == 3, "the command's color is not taken")
-    expect(set(given.locator(f"{svg} .point-label").all_inner_texts()) <= set(map(str, sizes)), "the command's label is not taken")
+    expect(set(given.locator(f"{svg} .point-label").all_text_contents()) <= set(map(str, sizes)), "the command's label is not taken")
     is_quiet(tab)
     is_quiet(given)
 

@@ -64,8 +64,10 @@
     draw({ body, run }) {
       const accuracy = run.run?.accuracy;
       if (!accuracy) return body.append(missing("This run has no labels."));
-      body.append(h("p", {}, words(accuracy)), h("div", { class: "columns" }, h("div", {}, byClass(accuracy)), h("div", {}, confusions(accuracy))));
-      const samples = worst(accuracy);
+      const part = (title, content) => content && h("div", {}, h("h3", {}, title), content);
+      body.append(h("p", {}, words(accuracy)),
+        h("div", { class: "columns" }, part("By class", byClass(accuracy)), part("Most frequent confusions", confusions(accuracy))));
+      const samples = part("Samples that are furthest off", worst(accuracy));
       if (samples) body.append(samples);
     },
   });

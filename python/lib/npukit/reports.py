@@ -157,6 +157,8 @@ def _html_cell(value: Any) -> str:
         return ""
     if isinstance(value, list) and all(_is_plain(part) for part in value):
         return html.escape(", ".join(_plain(part) for part in value))
+    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
+        return "; ".join(_html_cell([f"{key} {_plain(one)}" for key, one in part.items()]) for part in value)
     return html.escape(_plain(value) if _is_plain(value) else json.dumps(value)[:80])
 
 

@@ -213,7 +213,7 @@ fn text(report: &Report, objectives: &[Metric]) -> String {
     let front: Vec<&Point> = report.points.iter().filter(|point| point.pareto).collect();
     let merged = match report.merged {
         0 => String::new(),
-        merged => format!(", and {} that are nearly equal", thousands(merged as u64)),
+        merged => format!(", and {} nearly equal", thousands(merged as u64)),
     };
     let Points { constant, unknown, table } = Points::new(&front, objectives, report.best);
     let mut text = facts([

@@ -104,7 +104,7 @@ fn text(report: &Report) -> String {
         ("samples", report.samples.to_string()),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
-    format!("{lines}\n{}", tensors(report))
+    format!("{lines}\n{}", tensors(&report.tensors))
 }
 
 /// Returns the table of the written tensors.
