@@ -171,9 +171,9 @@ pub struct CostArgs {
     /// Report energy by a table: `horowitz-45nm` or a file
     ///
     /// The table has the energy of a multiply-accumulate by type, and of a byte by memory. A file
-    /// has `name`, `source`, a part `[mac]` with keys int4, int8, int16, int32, fp16, bf16 and fp32,
-    /// as `int8 = { pj = 0.3, source = ".." }`, and a part `[memory]` with `registers` and `dram`, as
-    /// `{ pj_per_byte = 100, source = ".." }`, and the list `sram`, as
+    /// has `name`, `source`, a part `[mac]` with keys int4, int8, int16, int32, fp16, bf16 and
+    /// fp32, as `int8 = { pj = 0.3, source = ".." }`, and a part `[memory]` with `registers` and
+    /// `dram`, as `{ pj_per_byte = 100, source = ".." }`, and the list `sram`, as
     /// `[{ bytes = 8192, pj_per_byte = 1.25, source = ".." }]`. A figure that the table lacks is
     /// unknown. The same work costs more on the fabric of an FPGA than by the table of an ASIC.
     #[arg(long, value_name = "NAME|FILE.toml")]

@@ -39,8 +39,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu time m.onnx --target tcu:ultra96v2", "Show cycles, milliseconds and where they go"),
         ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Write a trace of all units, for ui.perfetto.dev"),
         ("npu time m.onnx --target tcu:my.tarch@slow", "Use your own instance with one of its systems"),
-        ("npu time m.onnx --target opu --host 5,400e6", "Count steps on the host at 5 ns an element, and copies at 400 MB/s"),
-        ("npu time m.onnx --target tcu --technology horowitz-45nm -v", "Estimate energy by layer and memory"),
+        ("npu time m.onnx --target opu --host 5,400e6 --technology horowitz-45nm -v", "Estimate the host's time, and energy"),
         ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
     ]),
     ("debug", &[

@@ -1,7 +1,7 @@
 // Problems and notes, with remedies: from the check, the compiler, the clock and the comparison.
 (() => {
   const { h, missing } = npukit.dom;
-  const { int, plural } = npukit.numbers;
+  const { int, plural, short } = npukit.numbers;
   const { Table } = npukit.table;
   const { list, texts } = npukit.data;
 
@@ -40,8 +40,11 @@
 
   function hostSteps(run) {
     const rows = [run.check, run.compile, run.time, run.run].map((part) => list(part?.host_steps)).find((steps) => steps.length) || [];
+    const times = new Map(list(run.time?.host?.steps).map((step) => [step.node, step.milliseconds]));
+    const time = (row) => times.get(row.node) ?? null;
+    const timed = { key: "milliseconds", label: "ms, estimated", number: true, value: time, show: (row) => short(time(row)) };
     return table("host-steps", `Steps on the host (${rows.length})`, rows,
-      [column("node", "node"), column("op", "operator"), column("reason", "reason"), column("output", "result")]);
+      [column("node", "node"), column("op", "operator"), column("reason", "reason"), column("output", "result"), ...(times.size > 0 ? [timed] : [])]);
   }
 
   function flags(run) {

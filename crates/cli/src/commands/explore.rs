@@ -22,6 +22,9 @@ use points::{Points, networks};
 
 /// Arguments of `npu explore`.
 #[derive(Debug, Args)]
+// The short help has no room for costs.
+#[command(mut_arg("host", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("technology", |arg| arg.hide_short_help(true)))]
 pub struct ExploreArgs {
     /// `.onnx` files, frozen TensorFlow graphs (`.pb`) or `.tflite` files
     ///
