@@ -17,6 +17,7 @@ mod configurations;
 mod decoders;
 mod instances;
 mod kept;
+mod llm;
 mod messages;
 mod models;
 mod spaces;
@@ -34,6 +35,7 @@ pub use certificates::certificates;
 pub use configurations::configurations;
 pub use decoders::decoders;
 pub use kept::kept;
+pub use llm::llm;
 pub use messages::messages;
 pub use models::models;
 pub use spaces::spaces;
@@ -44,7 +46,7 @@ pub use words::words;
 pub type Reader = fn(&[u8]);
 
 /// Every function, with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Reader); 12] = [
+pub const TARGETS: [(&str, Reader); 13] = [
     ("models", models),
     ("arrays", arrays),
     ("configurations", configurations),
@@ -57,6 +59,7 @@ pub const TARGETS: [(&str, Reader); 12] = [
     ("spaces", spaces),
     ("kept", kept),
     ("messages", messages),
+    ("llm", llm),
 ];
 
 /// Checks that an error, or one of its causes, names `file`.

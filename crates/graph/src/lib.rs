@@ -25,6 +25,7 @@ mod graph;
 mod integer_forms;
 mod intervals;
 mod ir;
+pub mod language;
 mod macs;
 mod names;
 mod observe;

@@ -39,7 +39,6 @@
 
 mod description;
 mod error;
-mod safetensors;
 mod text;
 mod weights;
 

@@ -1,5 +1,6 @@
 //! Import of model files. [`read`] reads any format; [`onnx::read`], [`tensorflow::read`] and
-//! [`tflite::read`] read one format. [`decoder`] reads language models described by a TOML file.
+//! [`tflite::read`] read one format. [`decoder`] reads language models described by a TOML file,
+//! [`llm`] language models as their authors publish them.
 //!
 //! This module holds the parts that the formats share: [`Options`], [`ImportError`], the graph
 //! builder (which folds operations on constants), the order of nodes, and checks of shapes and of a
@@ -19,6 +20,7 @@ mod foreign;
 mod format;
 mod function;
 mod given;
+pub mod llm;
 mod locate;
 mod node;
 pub mod onnx;
@@ -29,6 +31,7 @@ mod padding;
 mod protobuf_fields;
 mod range;
 mod remark;
+mod safetensors;
 mod shape;
 mod sidecar_files;
 mod slice;

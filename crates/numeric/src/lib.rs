@@ -5,7 +5,8 @@
 //! - [`array_product`] is the product of a systolic array, [`pointwise`] that of bytes.
 //!   [`Saturations`] counts results that did not fit.
 //! - [`Tensor`] is a shape with elements of an [`ElementType`]. [`Element`] is an element of a
-//!   prime field, and [`SmallFloat`] a float format of at most 16 bits.
+//!   prime field, and [`SmallFloat`] a float format of at most 16 bits. [`RowFormat`] is a format
+//!   of weights in the files of language models.
 //! - [`SplitMix64`] generates pseudorandom numbers, [`quantised`] converts real numbers to
 //!   integers, and [`Sha256`] hashes files and memories.
 //! - [`any_float`] reads and writes floats in text formats, [`npy`] reads and writes tensors as
@@ -21,6 +22,7 @@ mod format;
 pub mod npy;
 mod number;
 mod quantised;
+mod row_format;
 mod saturation;
 mod sha256;
 mod simd;
@@ -35,6 +37,7 @@ pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use quantised::{Quantised, Ties, quantised};
+pub use row_format::RowFormat;
 pub use saturation::{Excess, Saturations};
 pub use sha256::Sha256;
 pub use simd::{

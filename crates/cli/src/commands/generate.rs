@@ -23,12 +23,17 @@ use crate::text::remarks;
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     /// Text to continue, as `123+456=`
-    #[arg(required_unless_present = "accuracy", conflicts_with = "accuracy")]
+    #[arg(required_unless_present_any = ["accuracy", "ids"], conflicts_with = "accuracy")]
     pub prompt: Option<String>,
-    /// Description of the model; by default the embedded adder
+    /// Prompt as token numbers, separated by commas
+    #[arg(long, value_name = "N,N", help_heading = MODEL, value_delimiter = ',', conflicts_with_all = ["prompt", "accuracy"])]
+    pub ids: Option<Vec<usize>>,
+    /// Model: a GGUF file, a folder of a model hub, or a description; by default the embedded adder
     ///
-    /// A `.toml` file with its weights next to it.
-    #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
+    /// A folder has `config.json`, `model.safetensors` or shards with an index, and
+    /// `tokenizer.json`. GGUF files and folders only run in float. A description is a `.toml` file
+    /// with its weights next to it.
+    #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub model: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE; by default float
     ///
@@ -46,6 +51,9 @@ pub struct GenerateArgs {
     /// Show where the time of the last token goes
     #[arg(long, help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub profile: bool,
+    /// File for the logits after each token of the prompt, float32
+    #[arg(long, value_name = "FILE.npy", help_heading = OUTPUT, conflicts_with = "accuracy")]
+    pub logits: Option<PathBuf>,
     /// Folder for the files of the last token's program
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub output: Option<PathBuf>,
@@ -63,15 +71,19 @@ pub struct GenerateArgs {
 pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     let request = Request {
         model: args.model.clone(),
+        ids: args.ids.clone(),
+        logits: args.logits.is_some(),
         target: args.target.clone(),
         tokens: args.tokens,
         options: args.options.iter().cloned().collect(),
         files: args.output.is_some(),
     };
-    let Some(prompt) = &args.prompt else {
+    if args.accuracy {
         let report = accuracy(&request, args.held_out.as_deref(), context())?;
         return Ok(Answer::new(accuracy_text(&report), &report));
-    };
+    }
+    // Default: without a text, the prompt is given as tokens.
+    let prompt = args.prompt.as_deref().unwrap_or_default();
     let mut show = |text: &str| {
         if !json {
             // A closed pipe is not an error.
@@ -84,11 +96,14 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
         answer += &format!("\nThe last step\n{}", time::text(step, &View::default()));
     }
+    let mut contents: Vec<(PathBuf, &[u8])> =
+        args.logits.iter().cloned().zip(report.logits.as_deref()).collect();
     if let Some(folder) = &args.output {
-        let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
-        let contents = paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..]));
-        write_all(&contents.collect::<Vec<_>>())?;
-        answer.extend(paths.iter().map(|path| format!("wrote {}\n", path.display())));
+        contents.extend(files.iter().map(|file| (folder.join(&file.name), &file.bytes[..])));
+    }
+    if !contents.is_empty() {
+        write_all(&contents)?;
+        answer.extend(contents.iter().map(|(path, _)| format!("wrote {}\n", path.display())));
     }
     Ok(Answer::new(answer, &report))
 }

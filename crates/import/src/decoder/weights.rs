@@ -6,8 +6,8 @@ use npukit_graph::decoder::{DecoderConfig, DecoderError, DecoderModel};
 use npukit_numeric::{ElementType, Tensor};
 
 use super::DecoderFileError;
-use super::safetensors::{SafeTensors, View};
 use crate::elements::from_raw;
+use crate::safetensors::{SafeTensors, View};
 
 /// Creates the decoder of `config` with the tensors of the file `path`, which holds `bytes`.
 pub(super) fn model(

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use npukit_base::{Code, Coded};
 use npukit_import::decoder::DecoderFileError;
+use npukit_import::llm::LlmError;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{
@@ -56,6 +57,7 @@ impl Error {
         match self {
             Self::NotReport { path, .. }
             | Self::NeedlessTarget { path }
+            | Self::FloatOnly { path, .. }
             | Self::NeedlessOption { path, .. }
             | Self::UnknownFile { path, .. }
             | Self::OpenDimensions { path, .. }
@@ -73,6 +75,7 @@ impl Error {
             Self::NotText { path, offset } => Place::offset(*offset).in_file(Some(path)),
             Self::Import { path, source } => model_place(source).in_file(Some(path)),
             Self::Description { path, source } => description_place(source).in_file(Some(path)),
+            Self::Checkpoint { path, source } => checkpoint_place(path, source),
             Self::Read(error) => npukit_target::Diagnose::diagnosis(error).place,
             Self::NotProved { report } => {
                 let found = report.counterexample.as_ref();
@@ -117,6 +120,18 @@ fn description_place(error: &DecoderFileError) -> Place {
         | DecoderFileError::Elements { path, .. }
         | DecoderFileError::Unused { path, .. } => Place::file(path),
         _ => Place::default(),
+    }
+}
+
+/// Returns the place of an error in the model at `path`, or in a file of that folder.
+fn checkpoint_place(path: &str, error: &LlmError) -> Place {
+    match error {
+        LlmError::Gguf { offset, .. } => usize::try_from(*offset)
+            .map_or_else(|_| Place::file(path), |offset| Place::offset(offset).in_file(Some(path))),
+        LlmError::Json { path: name, line, column, .. } => {
+            Place::text(*line, *column).in_file(Some(&format!("{path}/{name}")))
+        }
+        _ => Place::file(path),
     }
 }
 
@@ -215,6 +230,7 @@ pub fn codes() -> Vec<Code> {
         ImportError::CODES,
         NodeProblem::CODES,
         DecoderFileError::CODES,
+        LlmError::CODES,
         SimulatorError::CODES,
         TargetError::CODES,
     ];

@@ -53,6 +53,7 @@ impl Error {
             | Self::Import { .. }
             | Self::OpenDimensions { .. }
             | Self::Description { .. }
+            | Self::Checkpoint { .. }
             | Self::Simplify { .. }
             | Self::Eval(_)
             | Self::UnfitArtifact { .. }
@@ -81,6 +82,7 @@ impl Error {
             Self::UnknownTarget { .. }
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
+            | Self::FloatOnly { .. }
             | Self::NeedlessOption { .. }
             | Self::NeedlessLike { .. }
             | Self::NotComparable { .. }

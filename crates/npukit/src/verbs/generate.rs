@@ -2,11 +2,13 @@
 //! [`accuracy`] evaluates it on held-out texts.
 
 mod language;
+mod published;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_graph::decoder::likeliest;
+use npukit_numeric::npy::{NpyArray, write_npy};
 use npukit_target::{ArtifactFile, Generator, MakeProgram, Phase, Step, TimeOptions};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -19,8 +21,13 @@ use language::{HeldOut, Language};
 /// Model to use, and where it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Path of the model's description, a TOML file; `None` for the embedded adder.
+    /// Path of the model: a GGUF file, a folder of a model hub, or a description, a TOML file;
+    /// `None` for the embedded adder.
     pub model: Option<String>,
+    /// Prompt as tokens, instead of a text.
+    pub ids: Option<Vec<usize>>,
+    /// Whether to return the logits of the prompt.
+    pub logits: bool,
     /// Target or instance; `None` for the float evaluator.
     pub target: Option<String>,
     /// Options of the target, by name.
@@ -44,6 +51,13 @@ pub struct Report {
     pub prompt: String,
     /// Generated text, without the stop token.
     pub answer: String,
+    /// Tokens of the prompt.
+    pub prompt_ids: Vec<usize>,
+    /// Generated tokens, including the stop token.
+    pub ids: Vec<usize>,
+    /// Text of the generated tokens, including the stop token. Token numbers if the model's
+    /// tokenizer is not supported.
+    pub text: String,
     /// Whether the model ended the text with a stop token.
     pub ended: bool,
     /// Number of tokens of the prompt.
@@ -61,6 +75,10 @@ pub struct Report {
     /// Time report of the last step, which computes one token if more than one was generated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<time::Report>,
+    /// File `.npy` of the logits after each token of the prompt, float32 `[tokens, vocabulary]`, if
+    /// requested.
+    #[serde(skip)]
+    pub logits: Option<Vec<u8>>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Total time on the host in seconds.
@@ -74,7 +92,7 @@ pub(super) fn machine(
     tokens: usize,
     context: Context<'_>,
 ) -> Result<(Generator, Vec<u8>), Error> {
-    let language = Language::load(request.model.as_deref(), context.reader)?;
+    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
     let request = Request { tokens: Some(0), ..request.clone() };
     let generator = language.generator(&request, tokens, context.reader)?;
     Ok((generator, Language::description(request.model.as_deref(), context.reader)?))
@@ -119,10 +137,11 @@ struct Generated {
 ///
 /// # Errors
 ///
-/// Returns [`Error::Read`] or [`Error::Description`] for the model, and [`Error::NoText`] or
-/// [`Error::Prompt`] if it cannot encode the prompt. Fails as [`resolve`](crate::targets::resolve)
-/// does, and with [`Error::Target`] if the target does not support decoders, is too small, or
-/// faults.
+/// Returns [`Error::Read`], [`Error::Description`] or [`Error::Checkpoint`] for the model,
+/// [`Error::NoText`] or [`Error::Prompt`] if it cannot encode the prompt, and [`Error::FloatOnly`]
+/// for a target that does not support the model's form. Fails as
+/// [`resolve`](crate::targets::resolve) does, and with [`Error::Target`] if the target does not
+/// support decoders, is too small, or faults.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -130,13 +149,18 @@ pub fn generate(
     context: Context<'_>,
 ) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
-    let language = Language::load(request.model.as_deref(), context.reader)?;
-    let prompt = language.encode(prompt)?;
+    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
+    let prompt = match &request.ids {
+        Some(ids) => ids.clone(),
+        None => language.encode(prompt)?,
+    };
+    let logits = request.logits.then(|| language.logits(request, &prompt, context.reader)).transpose()?;
     let mut generator = language.generator(request, prompt.len(), context.reader)?;
-    show(&language.text.decode(&prompt));
-    let show_token = |token: usize| show(&language.text.decode(&[token]));
+    show(&language.decode(&prompt));
+    let mut shown = Shown::new(&language, &prompt);
     let most = language.most(request, prompt.len());
-    let generated = answer(&mut generator, &prompt, most, language.text.stop(), show_token)?;
+    let generated =
+        answer(&mut generator, &prompt, most, &language.stops(), |token| show(&shown.next(token)))?;
     let further = generated.tokens.len().saturating_sub(1);
     let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz? * 1e6));
     let program = generated.program.as_ref().map(|make| make());
@@ -148,13 +172,17 @@ pub fn generate(
     // Default: no files without a program, in float.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
-        model: language.model.config().name.clone(),
+        model: language.name().to_owned(),
         target: generator.name,
-        prompt: language.text.decode(&prompt),
-        answer: language.text.decode(without_end(&generated)),
+        prompt: language.decode(&prompt),
+        answer: language.decode(without_end(&generated)),
+        text: language.decode(&generated.tokens),
         ended: generated.ended,
         prompt_tokens: prompt.len(),
+        prompt_ids: prompt,
         tokens: generated.tokens.len(),
+        ids: generated.tokens,
+        logits: logits.map(|logits| write_npy(NpyArray::from(&logits))),
         prompt_cycles: generated.prompt_cycles,
         cycles: generated.cycles,
         clock_mhz: generator.clock_mhz,
@@ -170,12 +198,40 @@ pub fn generate(
     Ok((report, files))
 }
 
-/// Generates at most `most` tokens, always the most likely one, until one of them is `stop`.
+/// Text that has been shown.
+struct Shown<'a> {
+    language: &'a Language,
+    tokens: Vec<usize>,
+    /// Length of the shown text in bytes.
+    length: usize,
+}
+
+impl<'a> Shown<'a> {
+    /// Begins after the text of `prompt`.
+    fn new(language: &'a Language, prompt: &[usize]) -> Self {
+        let text = language.decode(prompt);
+        let length = text.trim_end_matches(char::REPLACEMENT_CHARACTER).len();
+        Self { language, tokens: prompt.to_vec(), length }
+    }
+
+    /// Returns the text that `token` adds. The first bytes of a character are kept until it is
+    /// complete.
+    fn next(&mut self, token: usize) -> String {
+        self.tokens.push(token);
+        let text = self.language.decode(&self.tokens);
+        let complete = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let added = complete.get(self.length..).map(str::to_owned).unwrap_or_default();
+        self.length += added.len();
+        added
+    }
+}
+
+/// Generates at most `most` tokens, always the most likely one, until one of them is in `stops`.
 fn answer(
     generator: &mut Generator,
     prompt: &[usize],
     most: usize,
-    stop: Option<usize>,
+    stops: &[usize],
     mut show_token: impl FnMut(usize),
 ) -> Result<Generated, Error> {
     let Step { mut logits, cycles: prompt_cycles, mut program } = generator.take(prompt)?;
@@ -183,7 +239,7 @@ fn answer(
     while tokens.len() < most {
         let token = likeliest(&logits);
         tokens.push(token);
-        if Some(token) == stop {
+        if stops.contains(&token) {
             return Ok(Generated { tokens, ended: true, prompt_cycles, cycles, program });
         }
         show_token(token);
@@ -211,7 +267,7 @@ fn without_end(generated: &Generated) -> &[usize] {
 /// [`Error::HeldOutPrompt`] for the held-out texts.
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
-    let language = Language::load(request.model.as_deref(), context.reader)?;
+    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
     let held_out = language.held_out(held_out, context.reader)?;
     let texts = &held_out.texts;
     let float = answers(&language, &Request { target: None, ..request.clone() }, &held_out, context)?;
@@ -225,7 +281,7 @@ pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>)
     let alike =
         |found: &[String]| share(found.iter().zip(&float).filter(|(found, float)| found == float).count());
     Ok(Accuracy {
-        model: language.model.config().name.clone(),
+        model: language.name().to_owned(),
         target: request.target.clone(),
         texts: texts.len(),
         exact_float: right(&float),
@@ -253,10 +309,10 @@ fn answers(
         let mut one = |(index, (prompt, _)): (usize, &(Vec<usize>, String))| {
             generator.reset();
             let most = language.most(request, prompt.len());
-            let generated = answer(&mut generator, prompt, most, language.text.stop(), |_| ());
+            let generated = answer(&mut generator, prompt, most, &language.stops(), |_| ());
             let generated = generated.map_err(|error| held_out.no_answer(number * size + index, error))?;
             phase.advance();
-            Ok(language.text.decode(without_end(&generated)))
+            Ok(language.decode(without_end(&generated)))
         };
         part.iter().enumerate().map(&mut one).collect()
     };

@@ -5,7 +5,9 @@ use npukit::verbs::generate::{Request, accuracy, generate};
 use npukit_graph::decoder::{DecoderModel, Session, likeliest};
 use npukit_graph::quantise::rows::{Int4Rows, RowsError};
 use npukit_import::decoder::{Decoder, read};
-use npukit_numeric::npy::read_npy;
+use npukit_numeric::TensorData;
+use npukit_numeric::npy::{read_npy, read_npz};
+use npukit_shared::{needs, shared_bytes};
 
 use crate::memory::Memory;
 
@@ -192,4 +194,75 @@ fn held_out_files_are_lines_with_tabs() {
         assert!(matches!(&refused, Error::HeldOutPrompt { line: l, .. } if *l == line), "{refused}");
         assert!(refused.to_string().contains("sums.txt"), "{refused}");
     }
+}
+
+/// Returns a small model of another program as a folder, and a request for its recorded prompt.
+fn published(name: &str) -> (Memory, Request, Vec<usize>) {
+    let path = |file: &str| format!("golden/llm/tiny/{name}/{file}");
+    let mut files = Memory::default();
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        files.0.insert(format!("m/{file}"), shared_bytes(&path(file)));
+    }
+    let expected = read_npz("expected.npz", &shared_bytes(&path("expected.npz"))).unwrap();
+    let integers = |name: &str| -> Vec<usize> {
+        let (_, array) = expected.iter().find(|(own, _)| own == name).unwrap();
+        let TensorData::I32(tokens) = array.data() else { panic!("{array:?}") };
+        tokens.iter().map(|&token| token as usize).collect()
+    };
+    let request = Request {
+        model: Some("m".to_owned()),
+        ids: Some(integers("ids")),
+        logits: true,
+        tokens: Some(20),
+        ..Request::default()
+    };
+    (files, request, integers("greedy"))
+}
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn published_models_continue_tokens_and_texts() {
+    let (files, request, greedy) = published("qwen3");
+    let mut shown = String::new();
+    let (report, _) = generate(&request, "", &mut |text| shown += text, files.context()).unwrap();
+    let end = greedy.iter().position(|&token| token == 2).map_or(greedy.len(), |end| end + 1);
+    assert_eq!(report.ids, greedy[..end]);
+    assert_eq!((report.target.as_str(), Some(&report.prompt_ids)), ("float", request.ids.as_ref()));
+    assert_eq!(report.prompt.clone() + &report.answer, report.prompt.clone() + &report.text);
+    assert!(shown.starts_with(&report.prompt), "{shown:?}");
+    let logits = read_npy("logits.npy", &report.logits.unwrap()).unwrap();
+    assert_eq!(logits.shape(), [report.prompt_ids.len(), 448]);
+    let text = Request { ids: None, logits: false, tokens: Some(3), ..request.clone() };
+    let (report, _) = generate(&text, "Alice was", &mut |_| (), files.context()).unwrap();
+    assert_eq!((report.prompt.as_str(), report.ids.len(), report.logits), ("Alice was", 3, None));
+    let on_pccx = Request { target: Some("pccx".into()), ..request.clone() };
+    let refused = generate(&on_pccx, "", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::FloatOnly { .. }) && refused.is_usage(), "{refused}");
+    let beyond = Request { ids: Some(vec![448]), ..request };
+    assert!(generate(&beyond, "", &mut |_| (), files.context()).is_err());
+}
+
+/// Without a tokenizer, tokens are numbers.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn tokens_need_no_tokenizer() {
+    let (mut files, request, greedy) = published("gpt2");
+    files.0.remove("m/tokenizer.json");
+    let (report, _) = generate(&request, "", &mut |_| (), files.context()).unwrap();
+    assert_eq!(report.ids[0], greedy[0]);
+    assert!(report.text.starts_with(&format!("{} ", greedy[0])), "{}", report.text);
+    let text = Request { ids: None, ..request };
+    let refused = generate(&text, "Alice", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::Checkpoint { .. }), "{refused}");
+}
+
+#[test]
+fn tokens_of_a_description_are_numbers_too() {
+    let files = Memory::default();
+    let request = Request { ids: Some(vec![5, 2, 5, 3]), logits: true, ..Request::default() };
+    let (report, _) = generate(&request, "", &mut |_| (), files.context()).unwrap();
+    assert_eq!((report.prompt.as_str(), report.prompt_ids.len()), ("1+1=", 4));
+    let logits = read_npy("logits.npy", &report.logits.unwrap()).unwrap();
+    assert_eq!(logits.shape(), [4, 14]);
+    assert_eq!(report.ids.len(), report.tokens);
 }

@@ -1,10 +1,12 @@
 //! [`Language`]: a language model with its tokenizer, and generators for it.
 
-use npukit_graph::decoder::{DecoderModel, Session};
-use npukit_import::decoder::{self, Decoder, DecoderFileError, Text};
+use npukit_graph::decoder::{DecoderError, DecoderModel, Session};
+use npukit_import::decoder::{self, Decoder, Text};
+use npukit_numeric::Tensor;
 use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError};
 
 use super::Request;
+use super::published::{Layout, Published};
 use crate::error::Error;
 use crate::targets::resolve;
 
@@ -19,29 +21,35 @@ const USUAL_TOKENS: usize = 256;
 
 /// Language model with its tokenizer.
 pub(super) struct Language {
-    pub(super) model: DecoderModel,
-    pub(super) text: Text,
+    form: Form,
     path: String,
     is_embedded: bool,
 }
 
+/// Form of a model.
+enum Form {
+    /// A description of our own, which machines support.
+    Described { model: Box<DecoderModel>, text: Text },
+    /// A GGUF file or folder.
+    Published(Box<Published>),
+}
+
 impl Language {
-    /// Loads the model described at `path`, or the embedded one.
-    pub(super) fn load(path: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
-        let read = match path {
-            None => decoder::read(ADDER, &|_| Ok(WEIGHTS.to_vec())),
-            Some(path) => {
-                let beside = |name: &str| {
-                    let bytes = reader.beside(path, name).and_then(|file| reader.read(&file));
-                    bytes.map_err(|error| error.to_string())
-                };
-                decoder::read(&reader.read(path)?, &beside)
-            }
+    /// Loads the model at `path`, or the embedded one. Published models are only read; `target`
+    /// must be `None` for them.
+    pub(super) fn load(path: Option<&str>, target: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
+        let is_embedded = path.is_none();
+        let form = match (path, path.and_then(|path| Layout::of(path, reader))) {
+            (Some(path), Some(layout)) => match target {
+                None => Form::Published(Box::new(Published::load(path, layout, reader)?)),
+                Some(target) => {
+                    let (path, target) = (path.to_owned(), target.to_owned());
+                    return Err(Error::FloatOnly { path, target });
+                }
+            },
+            _ => described(path, reader)?,
         };
-        let (is_embedded, path) = (path.is_none(), path.unwrap_or(ADDER_PATH).to_owned());
-        let Decoder { model, text } = read.map_err(|error| wrong(&path, error))?;
-        let text = text.ok_or_else(|| Error::NoText { path: path.clone() })?;
-        Ok(Self { model, text, path, is_embedded })
+        Ok(Self { form, path: path.unwrap_or(ADDER_PATH).to_owned(), is_embedded })
     }
 
     /// Returns the bytes of the description at `path`, or of the embedded one.
@@ -49,18 +57,53 @@ impl Language {
         path.map_or_else(|| Ok(ADDER.to_vec()), |path| Ok(reader.read(path)?))
     }
 
+    /// Name of the model.
+    pub(super) fn name(&self) -> &str {
+        match &self.form {
+            Form::Described { model, .. } => &model.config().name,
+            Form::Published(published) => &published.model.description().name,
+        }
+    }
+
     /// Encodes the prompt as tokens.
     pub(super) fn encode(&self, prompt: &str) -> Result<Vec<usize>, Error> {
-        self.text
-            .encode(prompt)
-            .map_err(|error| Error::Prompt { model: self.path.clone(), source: Box::new(error) })
+        match &self.form {
+            Form::Described { text, .. } => text
+                .encode(prompt)
+                .map_err(|error| Error::Prompt { model: self.path.clone(), source: Box::new(error) }),
+            Form::Published(published) => published.encode(&self.path, prompt),
+        }
+    }
+
+    /// Returns the text of tokens.
+    pub(super) fn decode(&self, tokens: &[usize]) -> String {
+        match &self.form {
+            Form::Described { text, .. } => text.decode(tokens),
+            Form::Published(published) => published.decode(tokens),
+        }
+    }
+
+    /// Tokens that end a text.
+    pub(super) fn stops(&self) -> Vec<usize> {
+        match &self.form {
+            Form::Described { text, .. } => text.stop().into_iter().collect(),
+            Form::Published(published) => published.ends.clone(),
+        }
     }
 
     /// Returns the maximum number of tokens after a prompt of `length` tokens. The last one needs
     /// no space: nothing follows it.
     pub(super) fn most(&self, request: &Request, length: usize) -> usize {
-        let room = (self.model.config().context + 1).saturating_sub(length);
+        let room = (self.limit() + 1).saturating_sub(length);
         request.tokens.unwrap_or(USUAL_TOKENS).min(room)
+    }
+
+    /// Maximum number of tokens of a text.
+    fn limit(&self) -> usize {
+        match &self.form {
+            Form::Described { model, .. } => model.config().context,
+            Form::Published(published) => published.model.description().limit(),
+        }
     }
 
     /// Creates a generator with space for a prompt of `length` tokens and the generated ones.
@@ -70,13 +113,37 @@ impl Language {
         length: usize,
         reader: &dyn Reader,
     ) -> Result<Generator, Error> {
+        let model = match &self.form {
+            Form::Described { model, .. } => model,
+            Form::Published(published) => return Ok(published.generator()),
+        };
         let needed = length + self.most(request, length).saturating_sub(1);
-        let capacity = needed.clamp(1, self.model.config().context);
+        let capacity = needed.clamp(1, self.limit());
         let Some(target) = &request.target else {
-            return Ok(in_float(Session::new(&self.model, capacity).map_err(TargetError::failed)?));
+            return Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?));
         };
         let options = GeneratorOptions { capacity, options: request.options.clone() };
-        Ok(resolve(target, reader)?.generator(&self.model, &options)?)
+        Ok(resolve(target, reader)?.generator(model, &options)?)
+    }
+
+    /// Returns the logits after each token of a prompt, `[tokens, vocabulary]`.
+    pub(super) fn logits(
+        &self,
+        request: &Request,
+        prompt: &[usize],
+        reader: &dyn Reader,
+    ) -> Result<Tensor, Error> {
+        let logits = match &self.form {
+            Form::Published(published) => published.logits(prompt)?,
+            Form::Described { .. } => {
+                let mut generator = self.generator(request, prompt.len(), reader)?;
+                let rows = prompt.iter().map(|&token| Ok(generator.take(&[token])?.logits));
+                rows.collect::<Result<Vec<_>, Error>>()?.concat()
+            }
+        };
+        let vocabulary = logits.len() / prompt.len().max(1);
+        let tensor = Tensor::from_f32(vec![prompt.len(), vocabulary], logits);
+        Ok(tensor.map_err(|_| TargetError::failed(DecoderError::NoTokens))?)
     }
 
     /// Returns the warnings for the author of the request's instance.
@@ -127,8 +194,23 @@ fn no_answer(path: &str, index: usize, error: Error) -> Error {
     Error::HeldOutPrompt { path: path.to_owned(), line: index + 1, source: Box::new(error) }
 }
 
-fn wrong(path: &str, error: DecoderFileError) -> Error {
-    Error::Description { path: path.to_owned(), source: Box::new(error) }
+/// Reads the model described at `path`, or the embedded one.
+fn described(path: Option<&str>, reader: &dyn Reader) -> Result<Form, Error> {
+    let read = match path {
+        None => decoder::read(ADDER, &|_| Ok(WEIGHTS.to_vec())),
+        Some(path) => {
+            let beside = |name: &str| {
+                let bytes = reader.beside(path, name).and_then(|file| reader.read(&file));
+                bytes.map_err(|error| error.to_string())
+            };
+            decoder::read(&reader.read(path)?, &beside)
+        }
+    };
+    let path = path.unwrap_or(ADDER_PATH).to_owned();
+    let wrong = |error| Error::Description { path: path.clone(), source: Box::new(error) };
+    let Decoder { model, text } = read.map_err(wrong)?;
+    let text = text.ok_or(Error::NoText { path })?;
+    Ok(Form::Described { model: Box::new(model), text })
 }
 
 /// Wraps the float evaluator as a generator without a clock.

@@ -1,5 +1,5 @@
 //! Reader of safetensors files. [`SafeTensors`] gives the tensors by name, as slices of the file's
-//! bytes.
+//! bytes; [`entries`] reads their places from the header alone.
 //!
 //! Source: Hugging Face's description of the format. The first eight bytes are the length of the
 //! header, little-endian. The header is a JSON object. For each tensor it holds the `dtype`, the
@@ -38,11 +38,42 @@ pub struct View<'a> {
     pub data: &'a [u8],
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    dtype: String,
-    shape: Vec<usize>,
-    data_offsets: [usize; 2],
+/// Place of a tensor in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Entry {
+    /// Name of the element type in the file.
+    pub(crate) dtype: String,
+    /// Shape of the tensor.
+    pub(crate) shape: Vec<usize>,
+    /// Begin and end of the elements, in the bytes after the header.
+    pub(crate) data_offsets: [usize; 2],
+}
+
+/// Number of bytes before the header, which hold the header's length.
+pub(crate) const LENGTH_BYTES: usize = 8;
+
+/// Reads a header, which is followed by `data_bytes` bytes of elements.
+///
+/// # Errors
+///
+/// Describes why the file is not a safetensors file.
+pub(crate) fn entries(header: &[u8], data_bytes: usize) -> Result<BTreeMap<String, Entry>, String> {
+    let header: BTreeMap<String, Value> =
+        serde_json::from_slice(header).map_err(|error| error.to_string())?;
+    let mut entries = BTreeMap::new();
+    let mut places = Vec::new();
+    for (name, value) in header.into_iter().filter(|(name, _)| name != METADATA) {
+        let entry: Entry =
+            serde_json::from_value(value).map_err(|error| format!("tensor `{name}`: {error}"))?;
+        entry.check(data_bytes).map_err(|reason| format!("tensor `{name}`: {reason}"))?;
+        places.push(entry.data_offsets);
+        entries.insert(name, entry);
+    }
+    places.sort_unstable();
+    match places.iter().try_fold(0, |end, &[from, to]| (from == end).then_some(to)) {
+        Some(end) if end == data_bytes => Ok(entries),
+        _ => Err("its tensors overlap, or leave gaps".to_owned()),
+    }
 }
 
 impl<'a> SafeTensors<'a> {
@@ -58,23 +89,10 @@ impl<'a> SafeTensors<'a> {
         let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let (header, data) =
             split.ok_or_else(|| format!("its header of {length} bytes is longer than the file"))?;
-        let header: BTreeMap<String, Value> =
-            serde_json::from_slice(header).map_err(|error| error.to_string())?;
-        let mut tensors = BTreeMap::new();
-        let mut places = Vec::new();
-        for (name, value) in header.into_iter().filter(|(name, _)| name != METADATA) {
-            let entry: Entry =
-                serde_json::from_value(value).map_err(|error| format!("tensor `{name}`: {error}"))?;
-            let view = entry.view(data).map_err(|reason| format!("tensor `{name}`: {reason}"))?;
-            places.push(entry.data_offsets);
-            tensors.insert(name, view);
-        }
-        places.sort_unstable();
-        let end = places.iter().try_fold(0, |end, &[from, to]| (from == end).then_some(to));
-        match end {
-            Some(end) if end == data.len() => Ok(Self { tensors }),
-            _ => Err("its tensors overlap, or leave gaps".to_owned()),
-        }
+        let view = |(name, Entry { dtype, shape, data_offsets: [from, to] }): (String, Entry)| {
+            (name, View { dtype, shape, data: &data[from..to] })
+        };
+        Ok(Self { tensors: entries(header, data.len())?.into_iter().map(view).collect() })
     }
 
     /// Names of all tensors, in alphabetical order.
@@ -89,19 +107,19 @@ impl<'a> SafeTensors<'a> {
 }
 
 impl Entry {
-    /// Returns the tensor's view of `data`, the bytes after the header.
-    fn view<'a>(&self, data: &'a [u8]) -> Result<View<'a>, String> {
+    /// Checks the tensor's place in the `data_bytes` bytes after the header.
+    fn check(&self, data_bytes: usize) -> Result<(), String> {
         let [from, to] = self.data_offsets;
-        let found = data.get(from..to).ok_or_else(|| {
-            format!("its bytes {from} to {to} are not within the {} after the header", data.len())
-        })?;
+        if from > to || to > data_bytes {
+            return Err(format!("its bytes {from} to {to} are not within the {data_bytes} after the header"));
+        }
         let element = BYTES.iter().find(|(name, _)| *name == self.dtype).map(|&(_, bytes)| bytes);
         let need = element.map(|bytes| self.shape.iter().try_fold(bytes, |all, &size| all.checked_mul(size)));
-        if need.is_some_and(|need| need != Some(found.len())) {
-            let (shape, dtype, have) = (&self.shape, &self.dtype, found.len());
+        if need.is_some_and(|need| need != Some(to - from)) {
+            let (shape, dtype, have) = (&self.shape, &self.dtype, to - from);
             return Err(format!("shape {shape:?} of {dtype} is not what {have} bytes have"));
         }
-        Ok(View { dtype: self.dtype.clone(), shape: self.shape.clone(), data: found })
+        Ok(())
     }
 }
 

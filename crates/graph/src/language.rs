@@ -1,0 +1,23 @@
+//! Language models as their authors publish them: [`Model`], and its evaluation in `f32`.
+//!
+//! A [`Description`] specifies the computation, and with it the [`Part`]s of the weights. A
+//! [`Model`] adds the weights, which stay in the format of their file; rows are converted when they
+//! are used. An [`Evaluator`] computes logits with a cache of keys and values.
+//!
+//! [`decoder`](crate::decoder) has the smaller class of models that become graphs for a machine.
+
+mod attention;
+mod description;
+mod evaluator;
+mod part;
+mod rotation;
+mod rows;
+mod weights;
+
+pub use crate::decoder::{Activation, DecoderError, NormKind, Pairs};
+pub use description::{Description, LayerForm};
+pub use evaluator::Evaluator;
+pub use part::Part;
+pub use rotation::{Rotation, Scaling};
+pub use rows::Rows;
+pub use weights::{Model, Weight};

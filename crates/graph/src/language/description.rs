@@ -1,0 +1,136 @@
+//! [`Description`]: computation of a language model, without its weights.
+
+use crate::decoder::config::{Activation, MAX, MAX_POSITIONS, NormKind, refuse};
+use crate::decoder::{DecoderError, Pairs};
+
+use super::{Rotation, Scaling};
+
+/// Computation of a language model, without its weights.
+///
+/// Each layer adds attention, then a feed-forward part, to the values of a token. Each of the two
+/// begins with a normalization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// Name of the model.
+    pub name: String,
+    /// Number of tokens in the vocabulary.
+    pub vocabulary: usize,
+    /// Number of positions that the model is made for.
+    pub context: usize,
+    /// Number of values of a token between the layers.
+    pub hidden: usize,
+    /// Number of values within the feed-forward part.
+    pub feed_forward: usize,
+    /// Number of query heads.
+    pub heads: usize,
+    /// Number of key and value heads, which divides `heads`.
+    pub kv_heads: usize,
+    /// Number of features of a head.
+    pub head: usize,
+    /// Properties of each layer.
+    pub layers: Vec<LayerForm>,
+    /// Rotations that layers refer to by their index.
+    pub rotations: Vec<Rotation>,
+    /// Features of a head that are rotated together.
+    pub pairs: Pairs,
+    /// Whether a learned vector for each position is added to the embedding.
+    pub learned_positions: bool,
+    /// Normalization at the beginning of each part, and before the logits.
+    pub norm: NormKind,
+    /// Number added to a variance or mean square.
+    pub epsilon: f32,
+    /// Whether each head of queries and keys is normalized before its rotation.
+    pub query_key_norms: bool,
+    /// Whether the results of attention and feed-forward part are normalized before they are added.
+    pub norms_after: bool,
+    /// Activation function of the feed-forward part.
+    pub activation: Activation,
+    /// Whether activated values multiply the values of a second matrix.
+    pub gated: bool,
+    /// Whether the logits are computed with the embeddings, without a matrix of their own.
+    pub tied: bool,
+    /// Factor of the embeddings.
+    pub embedding_scale: f32,
+    /// Factor of the products of queries and keys.
+    pub attention_scale: f32,
+    /// Bound `c` of the scaled products `x`, which become `c tanh(x / c)`; `None` if unbounded.
+    pub attention_cap: Option<f32>,
+    /// Bound of the logits in the same form.
+    pub final_cap: Option<f32>,
+}
+
+/// Properties of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerForm {
+    /// Number of latest positions that a token attends to, including its own; `None` for all.
+    pub window: Option<usize>,
+    /// Index of the layer's rotation; `None` without rotation.
+    pub rotation: Option<usize>,
+}
+
+impl Description {
+    /// Checks sizes and factors, and how they fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] with the first value that is out of range or does not fit another.
+    pub fn check(&self) -> Result<(), DecoderError> {
+        for (key, found, most) in [
+            ("vocabulary", self.vocabulary, MAX),
+            ("context", self.context, usize::MAX),
+            ("layers", self.layers.len(), MAX),
+            ("hidden", self.hidden, MAX),
+            ("heads", self.heads, MAX),
+            ("kv_heads", self.kv_heads, MAX),
+            ("head", self.head, MAX),
+            ("feed_forward", self.feed_forward, MAX),
+            ("heads * head", self.heads.saturating_mul(self.head), MAX),
+        ] {
+            refuse(found == 0 || found > most, key, &found, || format!("1 to {most}"))?;
+        }
+        let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
+        refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
+        let caps = self.attention_cap.into_iter().chain(self.final_cap);
+        let factors = [self.epsilon, self.attention_scale, self.embedding_scale];
+        for found in factors.into_iter().chain(caps) {
+            let legal = || "a positive number".to_owned();
+            refuse(!(found > 0.0 && found.is_finite()), "epsilon, scale or cap", &found, legal)?;
+        }
+        for layer in &self.layers {
+            refuse(layer.window == Some(0), "window", &0, || "at least 1".to_owned())?;
+            let (found, count) = (layer.rotation.map_or(0, |index| index + 1), self.rotations.len());
+            refuse(found > count, "rotation", &found, || format!("at most {count}"))?;
+        }
+        self.rotations.iter().try_for_each(|rotation| rotation.check(self.head))
+    }
+
+    /// Returns the maximum number of tokens of a text. Rotations that adapt to the length have no
+    /// limit of their own.
+    pub fn limit(&self) -> usize {
+        let adapts = |rotation: &Rotation| matches!(rotation.scaling, Scaling::Dynamic { .. });
+        let grows = !self.learned_positions && self.rotations.iter().any(adapts);
+        if grows { MAX_POSITIONS } else { self.context.min(MAX_POSITIONS) }
+    }
+
+    /// Returns the number of query heads that share a key head.
+    pub(super) fn group(&self) -> usize {
+        self.heads / self.kv_heads.max(1)
+    }
+
+    /// Checks that `tokens` may follow `position` others.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`], [`DecoderError::TooLong`] or [`DecoderError::Token`].
+    pub fn check_tokens(&self, position: usize, tokens: &[usize]) -> Result<(), DecoderError> {
+        let (found, limit, vocabulary) = (tokens.len(), self.limit(), self.vocabulary);
+        if position.saturating_add(found) > limit {
+            return Err(DecoderError::TooLong { position, found, limit });
+        }
+        match tokens.iter().find(|&&token| token >= vocabulary) {
+            _ if tokens.is_empty() => Err(DecoderError::NoTokens),
+            Some(&token) => Err(DecoderError::Token { token, vocabulary }),
+            None => Ok(()),
+        }
+    }
+}

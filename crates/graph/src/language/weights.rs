@@ -1,0 +1,178 @@
+//! [`Model`]: a description with its weights.
+
+use super::{DecoderError, Description, NormKind, Part, Rows};
+
+/// Tensor of a [`Part`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weight {
+    /// Matrix, or the gains of a normalization as one row.
+    pub rows: Rows,
+    /// Number added to each result; `None` without a bias.
+    pub bias: Option<Vec<f32>>,
+}
+
+/// Language model with its weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    pub(super) description: Description,
+    pub(super) embedding: Rows,
+    pub(super) positions: Option<Rows>,
+    pub(super) layers: Vec<Layer>,
+    pub(super) final_norm: Norm,
+    pub(super) head: Linear,
+}
+
+/// Weights of a layer, in the order of their use.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layer {
+    pub(super) attention_norm: Norm,
+    pub(super) query: Linear,
+    pub(super) key: Linear,
+    pub(super) value: Linear,
+    pub(super) query_norm: Option<Norm>,
+    pub(super) key_norm: Option<Norm>,
+    pub(super) output: Linear,
+    pub(super) after_attention: Option<Norm>,
+    pub(super) feed_forward_norm: Norm,
+    pub(super) gate: Option<Linear>,
+    pub(super) up: Linear,
+    pub(super) down: Linear,
+    pub(super) after_feed_forward: Option<Norm>,
+}
+
+/// Matrix with an optional bias.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Linear {
+    rows: Rows,
+    bias: Option<Vec<f32>>,
+}
+
+impl Linear {
+    /// Applies the matrix to `x`, `[tokens, columns]`.
+    pub(super) fn apply(&self, x: &[f32]) -> Vec<f32> {
+        let mut results = self.rows.product(x);
+        if let Some(bias) = &self.bias {
+            for results in results.chunks_exact_mut(bias.len()) {
+                results.iter_mut().zip(bias).for_each(|(result, bias)| *result += bias);
+            }
+        }
+        results
+    }
+}
+
+/// Normalization.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Norm {
+    kind: NormKind,
+    epsilon: f32,
+    gain: Vec<f32>,
+    bias: Option<Vec<f32>>,
+}
+
+impl Norm {
+    /// Normalizes each vector of `x` that has the length of the gains.
+    pub(super) fn apply(&self, x: &mut [f32]) {
+        x.chunks_exact_mut(self.gain.len()).for_each(|x| self.apply_one(x));
+    }
+
+    fn apply_one(&self, x: &mut [f32]) {
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / self.gain.len() as f64;
+        let center = match self.kind {
+            NormKind::Rms => 0.0,
+            NormKind::Layer => mean(&mut x.iter().map(|&x| f64::from(x))),
+        };
+        let variance = mean(&mut x.iter().map(|&x| (f64::from(x) - center).powi(2)));
+        let factor = 1.0 / (variance + f64::from(self.epsilon)).sqrt();
+        for (x, gain) in x.iter_mut().zip(&self.gain) {
+            *x = ((f64::from(*x) - center) * factor) as f32 * gain;
+        }
+        if let Some(bias) = &self.bias {
+            x.iter_mut().zip(bias).for_each(|(x, bias)| *x += bias);
+        }
+    }
+}
+
+impl Model {
+    /// Creates the model of a description. `weight` returns a part of the model (`None`) or of a
+    /// layer (its index), for every part that [`Part::is_needed`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Shape`] for a part of
+    /// another shape.
+    pub fn new<E: From<DecoderError>>(
+        description: Description,
+        mut weight: impl FnMut(Part, Option<usize>) -> Result<Weight, E>,
+    ) -> Result<Self, E> {
+        description.check()?;
+        let of = &description;
+        let mut get = |part: Part, layer| -> Result<Linear, E> {
+            let Weight { rows, bias } = weight(part, layer)?;
+            check(of, part, layer, &rows, bias.as_deref())?;
+            Ok(Linear { rows, bias })
+        };
+        let embedding = get(Part::Embedding, None)?;
+        let positions = if of.learned_positions { Some(get(Part::Positions, None)?.rows) } else { None };
+        let layers = (0..of.layers.len()).map(|index| layer(of, &mut |part| get(part, Some(index))));
+        let layers = layers.collect::<Result<_, E>>()?;
+        let final_norm = norm(of, get(Part::FinalNorm, None)?);
+        let head = if of.tied { embedding.clone() } else { get(Part::Head, None)? };
+        Ok(Self { embedding: embedding.rows, positions, layers, final_norm, head, description })
+    }
+
+    /// Description of the computation.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+}
+
+fn layer<E>(of: &Description, get: &mut dyn FnMut(Part) -> Result<Linear, E>) -> Result<Layer, E> {
+    let mut optional = |part: Part| part.is_needed(of).then(|| get(part)).transpose();
+    let query_norm = optional(Part::QueryNorm)?.map(|weight| norm(of, weight));
+    let key_norm = optional(Part::KeyNorm)?.map(|weight| norm(of, weight));
+    let after_attention = optional(Part::AfterAttentionNorm)?.map(|weight| norm(of, weight));
+    let after_feed_forward = optional(Part::AfterFeedForwardNorm)?.map(|weight| norm(of, weight));
+    let gate = optional(Part::Gate)?;
+    Ok(Layer {
+        attention_norm: norm(of, get(Part::AttentionNorm)?),
+        query: get(Part::Query)?,
+        key: get(Part::Key)?,
+        value: get(Part::Value)?,
+        query_norm,
+        key_norm,
+        output: get(Part::Output)?,
+        after_attention,
+        feed_forward_norm: norm(of, get(Part::FeedForwardNorm)?),
+        gate,
+        up: get(Part::Up)?,
+        down: get(Part::Down)?,
+        after_feed_forward,
+    })
+}
+
+fn norm(of: &Description, Linear { rows, bias }: Linear) -> Norm {
+    Norm { kind: of.norm, epsilon: of.epsilon, gain: rows.to_floats(), bias }
+}
+
+fn check(
+    of: &Description,
+    part: Part,
+    layer: Option<usize>,
+    rows: &Rows,
+    bias: Option<&[f32]>,
+) -> Result<(), DecoderError> {
+    let expected = part.shape(of);
+    let results = if part.is_norm() { expected[1] } else { expected[0] };
+    let name = layer.map_or_else(|| format!("{part:?}"), |layer| format!("{part:?} of layer {layer}"));
+    if rows.shape() != expected {
+        let found = rows.shape().to_vec();
+        return Err(DecoderError::Shape { name, found, expected: expected.to_vec() });
+    }
+    match bias {
+        Some(bias) if bias.len() != results => {
+            let name = format!("bias of {name}");
+            Err(DecoderError::Shape { name, found: vec![bias.len()], expected: vec![results] })
+        }
+        _ => Ok(()),
+    }
+}

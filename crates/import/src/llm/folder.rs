@@ -1,0 +1,118 @@
+//! Folders of a model hub: [`open`].
+
+use std::collections::BTreeMap;
+
+use npukit_graph::language::{Pairs, Part};
+use serde_json::{Map, Value};
+
+use super::keys::Keys;
+use super::plan::{Layout, Plan};
+use super::table::Table;
+use super::tokenizer::Tokenizer;
+use super::{Checkpoint, LlmError, config, families, listed};
+use crate::sidecar_files::{ReadRange, inside};
+
+const CONFIG: &str = "config.json";
+const GENERATION: &str = "generation_config.json";
+const TOKENIZER: &str = "tokenizer.json";
+const WEIGHTS: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+/// Keys that require biases, and the parts that have them.
+const BIASES: &[(&str, &[Part])] = &[
+    ("attention_bias", &[Part::Query, Part::Key, Part::Value, Part::Output]),
+    ("mlp_bias", &[Part::Gate, Part::Up, Part::Down]),
+];
+
+/// Opens the folder called `name`.
+pub(super) fn open(name: &str, files: &ReadRange<'_>) -> Result<Checkpoint, LlmError> {
+    let config = object(CONFIG, files)?;
+    let keys = Keys::new(CONFIG, &config, &str::to_owned);
+    let found = keys.text(&["model_type"])?.ok_or_else(|| keys.wrong("model_type", "missing", "a text"))?;
+    let family = families::of_model_type(found).ok_or_else(|| {
+        let known = families::ALL.iter().flat_map(|family| family.model_types);
+        LlmError::Family { path: CONFIG.to_owned(), found: found.to_owned(), known: listed(known) }
+    })?;
+    let description = config::description(name, family, Pairs::Halves, &keys)?;
+    let mut biases = family.biases.to_vec();
+    for (key, parts) in BIASES {
+        if keys.truth(key)? == Some(true) {
+            biases.extend(*parts);
+        }
+    }
+    let table = weights(files)?;
+    let plan = Plan { path: name.to_owned(), description, family, layout: Layout::Folder, table, biases };
+    plan.check()?;
+    let end_tokens = end_tokens(&config, files)?;
+    let tokenizer = whole(TOKENIZER, files)
+        .and_then(|bytes| Tokenizer::from_json(TOKENIZER, &bytes, plan.description.vocabulary));
+    Ok(Checkpoint { plan, tokenizer, end_tokens })
+}
+
+/// Reads the places of the tensors: of one file or, if it is absent, of the shards of an index.
+fn weights(files: &ReadRange<'_>) -> Result<Table, LlmError> {
+    let exists = |name: &str| files(name, 0..1).is_ok();
+    if exists(INDEX) && !exists(WEIGHTS) { shards(files) } else { Table::of_safetensors(WEIGHTS, files) }
+}
+
+fn shards(files: &ReadRange<'_>) -> Result<Table, LlmError> {
+    let index = object(INDEX, files)?;
+    let keys = Keys::new(INDEX, &index, &str::to_owned);
+    let missing = || keys.wrong("weight_map", "missing", "an object with a file for each tensor");
+    let map = keys.object("weight_map")?.ok_or_else(missing)?;
+    let mut shards: BTreeMap<String, Table> = BTreeMap::new();
+    let mut table = Table::default();
+    for (name, location) in map {
+        let location =
+            location.as_str().ok_or_else(|| keys.wrong(name, location.to_string(), "a file name"))?;
+        let path = inside(location).ok_or_else(|| LlmError::Outside {
+            path: INDEX.to_owned(),
+            name: name.clone(),
+            location: location.to_owned(),
+        })?;
+        if !shards.contains_key(&path) {
+            shards.insert(path.clone(), Table::of_safetensors(&path, files)?);
+        }
+        let place = shards.get_mut(&path).and_then(|shard| shard.places.remove(name));
+        let missing = || LlmError::Missing { path: path.clone(), names: name.clone() };
+        table.places.insert(name.clone(), place.ok_or_else(missing)?);
+    }
+    match shards.into_iter().find(|(_, shard)| !shard.places.is_empty()) {
+        Some((path, shard)) => Err(LlmError::Unused { path, names: listed(shard.places.keys()) }),
+        None => Ok(table),
+    }
+}
+
+/// Returns the tokens that end a text, from `generation_config.json` or otherwise `config.json`.
+fn end_tokens(config: &Map<String, Value>, files: &ReadRange<'_>) -> Result<Vec<usize>, LlmError> {
+    let generation = if files(GENERATION, 0..1).is_ok() { object(GENERATION, files)? } else { Map::new() };
+    const KEY: &str = "eos_token_id";
+    let stated = |map: &Map<String, Value>| map.get(KEY).filter(|value| !value.is_null()).cloned();
+    let Some(value) = stated(&generation).or_else(|| stated(config)) else { return Ok(Vec::new()) };
+    let list = if let Value::Array(list) = value { list } else { vec![value] };
+    let token = |value: &Value| value.as_u64().and_then(|token| usize::try_from(token).ok());
+    list.iter().map(|value| token(value).ok_or(value)).collect::<Result<_, _>>().map_err(|value| {
+        LlmError::Key {
+            path: CONFIG.to_owned(),
+            key: KEY.to_owned(),
+            found: value.to_string(),
+            legal: "a token number, or a list of them".to_owned(),
+        }
+    })
+}
+
+/// Reads a whole file.
+fn whole(path: &str, files: &ReadRange<'_>) -> Result<Vec<u8>, LlmError> {
+    let failed = |reason| LlmError::File { path: path.to_owned(), reason };
+    files(path, 0..u64::MAX).map(|part| part.bytes).map_err(failed)
+}
+
+/// Reads a file that is a JSON object.
+fn object(path: &str, files: &ReadRange<'_>) -> Result<Map<String, Value>, LlmError> {
+    serde_json::from_slice(&whole(path, files)?).map_err(|error| LlmError::Json {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        message: error.to_string(),
+    })
+}

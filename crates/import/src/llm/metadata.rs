@@ -1,0 +1,115 @@
+//! The metadata of a GGUF file under the names of a `config.json`: [`as_config`].
+
+use serde_json::{Map, Number, Value, json};
+
+use super::LlmError;
+use super::family::Family;
+use super::gguf::{self, Gguf};
+
+/// Keys after the architecture's name, and the same keys of a `config.json`.
+const KEYS: &[(&str, &str)] = &[
+    ("context_length", "max_position_embeddings"),
+    ("block_count", "num_hidden_layers"),
+    ("embedding_length", "hidden_size"),
+    ("feed_forward_length", "intermediate_size"),
+    ("attention.head_count", "num_attention_heads"),
+    ("attention.head_count_kv", "num_key_value_heads"),
+    ("attention.key_length", "head_dim"),
+    ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
+    ("attention.layer_norm_epsilon", "layer_norm_epsilon"),
+    ("attention.sliding_window", "sliding_window"),
+    ("attn_logit_softcapping", "attn_logit_softcapping"),
+    ("final_logit_softcapping", "final_logit_softcapping"),
+    ("rope.freq_base", "rope_theta"),
+    ("rope.scaling.type", "rope_type"),
+    ("rope.scaling.factor", "factor"),
+    ("rope.scaling.original_context_length", "original_max_position_embeddings"),
+];
+/// Keys that belong to the object `rope_scaling`.
+const SCALING: &[&str] = &["rope_type", "factor", "original_max_position_embeddings"];
+
+/// Returns the name in the file of the key `name` of a `config.json`.
+pub(super) fn name_in_file(architecture: &str, name: &str) -> String {
+    let known = KEYS.iter().find(|(_, config)| *config == name);
+    known.map_or_else(|| name.to_owned(), |(own, _)| format!("{architecture}.{own}"))
+}
+
+/// Returns the keys of a `config.json` for a file at `path` of a family.
+pub(super) fn as_config(
+    path: &str,
+    architecture: &str,
+    family: &Family,
+    file: &Gguf,
+) -> Result<Map<String, Value>, LlmError> {
+    let wrong = |key: &str, found: String, legal: &str| LlmError::Key {
+        path: path.to_owned(),
+        key: format!("{architecture}.{key}"),
+        found,
+        legal: legal.to_owned(),
+    };
+    let get = |key: &str| file.metadata.get(&format!("{architecture}.{key}"));
+    let (mut config, mut scaling) = (Map::new(), Map::new());
+    for &(key, name) in KEYS {
+        let Some(value) = get(key) else { continue };
+        let value = json_of(value).ok_or_else(|| wrong(key, value.to_string(), "a number or text"))?;
+        let object = if SCALING.contains(&name) { &mut scaling } else { &mut config };
+        object.insert(name.to_owned(), value);
+    }
+    let number = |key: &str| get(key).and_then(gguf::Value::as_u64);
+    if let [Some(keys), Some(values)] = ["attention.key_length", "attention.value_length"].map(number)
+        && keys != values
+    {
+        return Err(wrong("attention.value_length", values.to_string(), &format!("{keys}, as for keys")));
+    }
+    if let Some(factor) = get("rope.scaling.attn_factor").and_then(gguf::Value::as_f64) {
+        scaling.insert("attention_factor".to_owned(), json!(attention_factor(factor, &scaling)));
+    }
+    config.insert("rope_scaling".to_owned(), Value::Object(scaling));
+    config.extend(of_sizes(family, &number));
+    config.extend(of_tensors(file));
+    Ok(config)
+}
+
+/// Returns the keys that follow from several sizes, which `number` returns.
+fn of_sizes(family: &Family, number: &dyn Fn(&str) -> Option<u64>) -> Vec<(String, Value)> {
+    let (hidden, heads) = (number("embedding_length"), number("attention.head_count"));
+    let (Some(hidden), Some(heads)) = (hidden, heads.filter(|&heads| heads > 0)) else { return Vec::new() };
+    // Default: heads divide the hidden size.
+    let head = number("attention.key_length").unwrap_or(hidden / heads);
+    let rotated = number("rope.dimension_count").filter(|_| head > 0);
+    let share = rotated.map(|rotated| json!(rotated as f64 / head as f64));
+    let layers = number("block_count").and_then(|layers| usize::try_from(layers).ok());
+    let is_by_hidden = layers.is_some_and(|layers| family.scaled_by_hidden.contains(&layers));
+    let scalar = is_by_hidden.then(|| json!(hidden as f64 / heads as f64));
+    let keys = [("partial_rotary_factor", share), ("query_pre_attn_scalar", scalar)];
+    keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// Returns the keys that follow from the tensors.
+fn of_tensors(file: &Gguf) -> Vec<(String, Value)> {
+    let tied = json!(!file.tensors.contains_key("output.weight"));
+    let rows = file.tensors.get("token_embd.weight").and_then(|info| info.shape.first());
+    // Default: without embeddings, a description with any size lacks them.
+    let rows = json!(rows.unwrap_or(&1));
+    vec![("tie_word_embeddings".to_owned(), tied), ("vocab_size".to_owned(), rows)]
+}
+
+/// Returns the factor of rotated values. For YaRN, the stated factor multiplies the usual one.
+fn attention_factor(stated: f64, scaling: &Map<String, Value>) -> f64 {
+    let factor = scaling.get("factor").and_then(Value::as_f64).filter(|&factor| factor > 1.0);
+    match (scaling.get("rope_type").and_then(Value::as_str), factor) {
+        (Some("yarn"), Some(factor)) => stated * (0.1 * factor.ln() + 1.0),
+        _ => stated,
+    }
+}
+
+/// Returns a number, truth value or text as JSON; `None` for others, or a number that is not
+/// finite.
+fn json_of(value: &gguf::Value) -> Option<Value> {
+    if let Some(integer) = value.as_u64() {
+        return Some(json!(integer));
+    }
+    let float = || value.as_f64().and_then(Number::from_f64).map(Value::Number);
+    let text = || value.as_str().map(|text| json!(text));
+    value.as_bool().map(Value::Bool).or_else(float).or_else(text)
+}

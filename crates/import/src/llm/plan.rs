@@ -1,0 +1,209 @@
+//! [`Plan`]: the tensors that a model takes from its files, known before a weight is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use npukit_graph::language::{Description, Part, Rows, Weight};
+
+use super::family::{Family, Name};
+use super::table::{Place, Table};
+use super::{LlmError, listed};
+use crate::sidecar_files::ReadRange;
+
+/// Layout of the files of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// A folder of a model hub.
+    Folder,
+    /// A GGUF file.
+    Gguf,
+}
+
+/// Ends of names of tensors that hold no weights: tables that follow from the configuration.
+const NO_WEIGHTS: [&str; 5] =
+    ["rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "rope_freqs.weight", "lm_head.weight"];
+
+/// Tensors of a model in its files.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) path: String,
+    pub(super) description: Description,
+    pub(super) family: &'static Family,
+    pub(super) layout: Layout,
+    pub(super) table: Table,
+    /// Parts that must have a bias.
+    pub(super) biases: Vec<Part>,
+}
+
+/// Tensor of a part: its name without `.weight`, and the part's range of results in it.
+struct Source {
+    stem: String,
+    /// Results of parts before this one in the tensor.
+    first: usize,
+    /// Results of the part.
+    count: usize,
+    /// Results of all parts in the tensor.
+    all: usize,
+}
+
+impl Plan {
+    /// Checks that the files have all tensors of the description, of the right shapes and of
+    /// supported types, and no others.
+    ///
+    /// # Errors
+    ///
+    /// [`LlmError::Model`], [`LlmError::Missing`], [`LlmError::Shape`], [`LlmError::Elements`] or
+    /// [`LlmError::Unused`].
+    pub(super) fn check(&self) -> Result<(), LlmError> {
+        let invalid = |source| LlmError::Model { path: self.path.clone(), source: Box::new(source) };
+        self.description.check().map_err(invalid)?;
+        let mut expected = BTreeMap::new();
+        for (part, layer) in self.parts() {
+            expected.extend(self.expected(part, layer));
+        }
+        let missing: Vec<&String> = expected.keys().filter(|name| self.table.get(name).is_none()).collect();
+        if !missing.is_empty() {
+            return Err(LlmError::Missing { path: self.path.clone(), names: listed(missing) });
+        }
+        for (name, place) in &self.table.places {
+            let Some(expected) = expected.get(name) else { continue };
+            if place.shape != *expected {
+                let (found, expected) = (place.shape.clone(), expected.clone());
+                return Err(LlmError::Shape {
+                    path: place.path.clone(),
+                    name: name.clone(),
+                    found,
+                    expected,
+                });
+            }
+            place.format(name)?;
+        }
+        let is_unused = |name: &&String| {
+            !expected.contains_key(*name) && !NO_WEIGHTS.iter().any(|end| name.ends_with(end))
+        };
+        let unused: BTreeSet<&String> = self.table.places.keys().filter(is_unused).collect();
+        if unused.is_empty() {
+            return Ok(());
+        }
+        Err(LlmError::Unused { path: self.path.clone(), names: listed(unused) })
+    }
+
+    /// Returns all parts of the model, with the layer of each.
+    fn parts(&self) -> impl Iterator<Item = (Part, Option<usize>)> + '_ {
+        let of_layer = |layer: usize| Part::LAYER.map(|part| (part, Some(layer)));
+        let of_model = Part::MODEL.map(|part| (part, None)).into_iter();
+        let all = of_model.chain((0..self.description.layers.len()).flat_map(of_layer));
+        all.filter(move |(part, _)| part.is_needed(&self.description))
+    }
+
+    /// Returns the names and shapes of a part's tensors.
+    fn expected(&self, part: Part, layer: Option<usize>) -> Vec<(String, Vec<usize>)> {
+        let source = self.source(part, layer);
+        let columns = part.shape(&self.description)[1];
+        let shape = match part {
+            _ if part.is_norm() => vec![columns],
+            _ if self.is_transposed(part) => vec![columns, source.all],
+            _ => vec![source.all, columns],
+        };
+        let bias = format!("{}.bias", source.stem);
+        let has_bias = self.biases.contains(&part) || self.table.get(&bias).is_some();
+        let weight = (format!("{}.weight", source.stem), shape);
+        let bias = has_bias.then(|| (bias, vec![source.all]));
+        [Some(weight), bias].into_iter().flatten().collect()
+    }
+
+    fn names(&self) -> &'static [Name] {
+        match self.layout {
+            Layout::Folder => self.family.folder_names,
+            Layout::Gguf => self.family.gguf_names,
+        }
+    }
+
+    fn is_transposed(&self, part: Part) -> bool {
+        self.layout == Layout::Folder
+            && self.family.folder_transposed
+            && !part.is_norm()
+            && Part::LAYER.contains(&part)
+    }
+
+    /// Returns the tensor of a part. A name that the family's table lacks becomes a missing tensor.
+    fn source(&self, part: Part, layer: Option<usize>) -> Source {
+        let (of, names) = (&self.description, self.names());
+        let results = |part: Part| part.shape(of)[usize::from(part.is_norm())];
+        let own = names.iter().find(|(own, _)| *own == part);
+        let name = own.map_or_else(|| format!("{part:?}"), |(_, name)| (*name).to_owned());
+        let shared = || names.iter().filter(|(_, other)| *other == name).map(|(part, _)| *part);
+        let count = results(part);
+        let first = shared().take_while(|&other| other != part).map(results).sum();
+        let all = shared().map(results).sum::<usize>().max(count);
+        let stem = layer.map_or_else(|| name.clone(), |layer| name.replace("{}", &layer.to_string()));
+        Source { stem: self.as_in_file(stem), first, count, all }
+    }
+
+    /// Returns the name without its first word if the file has its names so.
+    fn as_in_file(&self, stem: String) -> String {
+        let has = |stem: &str| self.table.get(&format!("{stem}.weight")).is_some();
+        match stem.split_once('.') {
+            Some((_, rest)) if self.layout == Layout::Folder && !has(&stem) && has(rest) => rest.to_owned(),
+            _ => stem,
+        }
+    }
+
+    /// Reads the weights of a part. `fused` holds the tensors of several parts.
+    pub(super) fn weight(
+        &self,
+        part: Part,
+        layer: Option<usize>,
+        fused: &mut BTreeMap<String, Rows>,
+        files: &ReadRange<'_>,
+    ) -> Result<Weight, LlmError> {
+        let source = self.source(part, layer);
+        let name = format!("{}.weight", source.stem);
+        let (shape, place) = (part.shape(&self.description), self.place(&name)?);
+        let cut = || self.cut(&name, place, &shape);
+        let rows = if part.is_norm() {
+            let rows = place.read(&name, files)?;
+            if self.layout == Layout::Folder && self.family.folder_gains_lack_1 {
+                let gains: Vec<f32> = rows.to_floats().iter().map(|gain| 1.0 + gain).collect();
+                Rows::from_floats(rows.shape(), &gains).ok_or_else(cut)?
+            } else {
+                rows
+            }
+        } else {
+            let whole = match fused.get(&name) {
+                Some(whole) => whole.clone(),
+                None => self.matrix(part, &name, place, files)?,
+            };
+            if source.all > source.count {
+                fused.insert(name.clone(), whole.clone());
+            }
+            whole.part(source.first, source.count).ok_or_else(cut)?
+        };
+        let bias = format!("{}.bias", source.stem);
+        let bias = self.table.get(&bias).map(|place| place.read(&bias, files)).transpose()?;
+        let bias = bias.map(|rows| rows.to_floats());
+        let own = bias.map(|bias| bias[source.first..][..source.count].to_vec());
+        Ok(Weight { rows, bias: own })
+    }
+
+    fn matrix(&self, part: Part, name: &str, place: &Place, files: &ReadRange<'_>) -> Result<Rows, LlmError> {
+        let rows = place.read(name, files)?;
+        if !self.is_transposed(part) {
+            return Ok(rows);
+        }
+        let ([operands, results], floats) = (rows.shape(), rows.to_floats());
+        let columns = (0..results).flat_map(|result| floats.iter().skip(result).step_by(results));
+        let transposed: Vec<f32> = columns.copied().collect();
+        let cut = || self.cut(name, place, &[results, operands]);
+        Rows::from_floats([results, operands], &transposed).ok_or_else(cut)
+    }
+
+    fn place(&self, name: &str) -> Result<&Place, LlmError> {
+        let missing = || LlmError::Missing { path: self.path.clone(), names: name.to_owned() };
+        self.table.get(name).ok_or_else(missing)
+    }
+
+    fn cut(&self, name: &str, place: &Place, expected: &[usize]) -> LlmError {
+        let (path, name, found) = (place.path.clone(), name.to_owned(), place.shape.clone());
+        LlmError::Shape { path, name, found, expected: expected.to_vec() }
+    }
+}
