@@ -28,7 +28,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
-        ("npu run m.onnx --target float --input x.npy --dump t.npz", "Compute in float, and write every tensor"),
+        ("npu run m.onnx --target tcu --input x.npy --dump t.npz", "Write the machine's values of every layer"),
     ]),
     ("eval", &[
         ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),
