@@ -28,8 +28,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4] --motion m.svg", "Run a program in assembly, show a memory, and draw its array at work"),
-        ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
-        ("npu run m.onnx --target float --input x.npy --dump t.npz", "Compute in float, and write every tensor"),
+        ("npu run m.onnx --target tcu --input x.npy --dump t.npz", "Write the machine's values of every layer"),
     ]),
     ("eval", &[
         ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),

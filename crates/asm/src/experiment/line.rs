@@ -128,8 +128,8 @@ impl Line<'_> {
         u64::try_from(value).map_err(|_| self.wrong("a non-negative address", Some(part)))
     }
 
-    /// Parses a file name, or numbers. All are integers if one is written as `raw(1)`; otherwise all
-    /// are real if one has a decimal point or an exponent.
+    /// Parses a file name, or numbers. All are integers if one is written as `raw(1)`; otherwise,
+    /// all are real if one has a decimal point or an exponent.
     fn values(&self, parts: &[Part<'_>]) -> Result<Values, AsmError> {
         match parts {
             [] => Err(self.wrong(VALUES, None)),

@@ -7,9 +7,9 @@ mod tensors;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use npukit::MaxError;
 use npukit::report::Waves;
 use npukit::verbs::run::{Report, Request, run as run_verb};
-use npukit::{MaxError, is_artifact};
 
 use crate::answer::Answer;
 use crate::args::{
@@ -35,7 +35,7 @@ use crate::verbosity::TimingsArgs;
 
 /// Arguments of `npu run`.
 #[derive(Debug, Args)]
-#[command(mut_args(of_run))]
+#[command(mut_args(of_comparison))]
 pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -114,8 +114,8 @@ pub struct RunArgs {
     /// Each is called by its name in the model: inputs, results of layers, outputs. With --compare,
     /// `machine/NAME` is the machine's value, `float/NAME` the whole network in float, and
     /// `layer/NAME` the layer in float on the machine's operands. All are real values in the
-    /// model's scale. Without a target, the file has every value between the model's nodes. An
-    /// artifact has inputs and outputs; --like adds the results of its layers.
+    /// model's scale. Without a target, or with `--target float`, the file has every value between
+    /// the model's nodes. An artifact has inputs and outputs; --like adds the results of its layers.
     ///
     /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
     /// `acc[0:4]`; `NAME[A:B]=FILE` writes it as `.npy`, `.npz`, `.csv` or `.hex`.
@@ -141,11 +141,9 @@ pub struct RunArgs {
     pub timings: TimingsArgs,
 }
 
-/// Hides options that only apply to the table of `--compare` in the short help, and describes
-/// `--target float`.
-fn of_run(arg: Arg) -> Arg {
+/// Hides options that only apply to the table of `--compare` in the short help.
+fn of_comparison(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
-        "target" => arg.help("Accelerator, as NAME, NAME:PRESET or NAME:FILE; or `float`"),
         "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
         _ => arg,
     }
@@ -189,14 +187,13 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         request.hand = by_hand::hand(args)?;
     }
     check_apart(args.output.iter().chain(&dump).chain(&args.waves).map(PathBuf::as_path))?;
-    // An artifact has no graph to compare layers with, so its tensors are computed apart.
-    let is_apart = request.dump && !request.compare && is_artifact(&request.source.path);
+    let is_apart = request.dump && tensors::are_apart(&request);
     request.dump &= !is_apart;
     let (mut report, mut files) = run_verb(&request, context())?;
-    let mut tables = if request.compare { String::new() } else { tensors::table(&report.dump) };
+    let mut tables = String::new();
     if is_apart {
-        let mut npz = Vec::new();
-        let traced = tensors::traced(&request, request.source.clone(), false, &mut npz)?;
+        let (mut npz, unlimited) = (Vec::new(), args.source.model.no_limit);
+        let traced = tensors::traced(&request, request.source.clone(), unlimited, &mut npz)?;
         (report.dump, tables) = tensors::listed(traced);
         files.dump = Some(npz);
     }

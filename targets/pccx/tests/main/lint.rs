@@ -10,7 +10,7 @@ fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
 
-const FILLED: &str = ".data l2[0:8], 1\n.output y, l2[0x100]\n";
+const FILLED: &str = ".data l2[0:8], 1.0\n.output y, l2[0x100]\n";
 
 #[test]
 fn results_that_nobody_reads_are_found() {

@@ -13,7 +13,7 @@ fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
 /// Adds code that fills the array and eight vectors of local memory, and reads the first eight sums
 /// at the end.
 fn around(body: &str) -> String {
-    format!(".data weights, 0\n.data local[0:8], 1\n.output y, acc[0:8]\n{body}\n")
+    format!(".data weights, 0\n.data local[0:8], 1.0\n.output y, acc[0:8]\n{body}\n")
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn results_that_nobody_reads_are_found() {
 #[test]
 fn weights_are_loaded_for_a_product() {
     let load = "loadweights local[0], 5\n";
-    let filled = ".data local, 1\n.output y, acc[0]\n";
+    let filled = ".data local, 1.0\n.output y, acc[0]\n";
     assert_eq!(found(&format!("{filled}{load}matmul local[0], acc[0], 1")), []);
     assert_eq!(
         found(&format!("{filled}{load}{load}matmul local[0], acc[0], 1")),

@@ -1,17 +1,23 @@
-//! Tensors of `npu run --dump`: [`traced`] writes them for an artifact, whose layers are not
-//! compared; [`table`] lists the tensors of a model on a target.
+//! Tensors of `npu run --dump` without `--compare`: [`traced`] writes them by their names and with
+//! their axes in the model.
 
 use std::io::Write;
 
-use npukit::Source;
 use npukit::report::DumpedTensor;
 use npukit::verbs::run::Request;
 use npukit::verbs::trace::{self, Report, trace};
+use npukit::{Source, is_artifact};
 
 use crate::commands::trace::tensors;
 use crate::failure::Failure;
 use crate::requests::context;
-use crate::table::{self, Column};
+
+/// Whether the tensors of a run are traced apart. A comparison, calls with a state and a choice
+/// between hardware and sequential execution write their own values.
+pub fn are_apart(request: &Request) -> bool {
+    let is_plain = request.stateful == Default::default() && request.meaning == Default::default();
+    !request.compare && (is_plain || is_artifact(&request.source.path))
+}
 
 /// Computes the tensors of `source` with the inputs of a run, and writes them to `out`.
 ///
@@ -31,15 +37,4 @@ pub fn traced(
 pub fn listed(report: Report) -> (Vec<DumpedTensor>, String) {
     let table = format!("\n{}", tensors(&report.tensors));
     (report.tensors.into_iter().map(DumpedTensor::from).collect(), table)
-}
-
-/// Returns the table of the tensors of a model on a target; empty without a dump.
-pub fn table(dump: &[DumpedTensor]) -> String {
-    let row = |tensor: &DumpedTensor| vec![tensor.name.clone(), format!("{:?}", tensor.shape)];
-    let columns = [Column::left("tensor"), Column::left("shape")];
-    if dump.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", table::table(&columns, dump.iter().map(row)))
-    }
 }
