@@ -12,12 +12,13 @@ use crate::verbosity::is_verbose;
 pub fn latency_with_host((chip_ms, mhz): (f64, f64), batch: Option<usize>, host: &HostTime) -> String {
     let steps = counted(host.steps.len() as u64, "host step");
     let part = |ms: Option<f64>| ms.map_or_else(|| "unknown time".to_owned(), milliseconds);
-    let parts = format!(
-        "{} on the accelerator at {mhz} MHz + {} for {steps} + {} for copies",
-        milliseconds(chip_ms),
-        part(host.steps_ms),
-        part(host.copies_ms)
-    );
+    // Without bytes, the cycles include all copies.
+    let copies = match host.copied_bytes {
+        Some(0) => String::new(),
+        _ => format!(" + {} for copies", part(host.copies_ms)),
+    };
+    let (chip, steps_ms) = (milliseconds(chip_ms), part(host.steps_ms));
+    let parts = format!("{chip} on the accelerator at {mhz} MHz + {steps_ms} for {steps}{copies}");
     let Some(all) = host.latency_ms else { return parts };
     let rate = host.frames_per_second.map_or_else(String::new, |rate| rated(rate, batch));
     format!("{}{rate} = {parts} (host estimated)", milliseconds(all))
