@@ -56,5 +56,5 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
         files.push(staged);
     }
     commit(files)?;
-    Ok(answer(&report, &tables))
+    Ok(answer(&report, &tables, args.output.as_deref(), dump.as_slice()))
 }
