@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
+use npukit::report::{FlagTime, KindTime, Roofline, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use crate::answer::Answer;
@@ -14,9 +14,7 @@ use crate::options::{CompileOptions, TimeOptions};
 use crate::printable::line;
 use crate::requests::{calibration, context, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
-use crate::text::layers::{
-    LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip, versus,
-};
+use crate::text::layers::{LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip};
 use crate::verbosity::{TimingsArgs, is_quiet};
 
 /// Arguments of `npu time`.
@@ -119,7 +117,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     let roofline = &time.roofline;
     let bounds = format!(
         "{} (lower bounds: {} for compute, {} for memory)",
-        versus(roofline),
+        above(roofline),
         thousands(roofline.compute),
         thousands(roofline.memory)
     );
@@ -131,8 +129,8 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("cycles", cycles(&report.target, &time.cycles, &report.cost_model)),
         ("latency", latency(&speed, report.host_steps.len())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
-        ("utilisation", time.utilisation.map_or_else(unknown, percent)),
-        ("array busy", percent(time.array_busy)),
+        ("utilization", time.utilisation.map_or_else(unknown, percent)),
+        ("cycles with products", percent(time.array_busy)),
         ("roofline", bounds),
     ];
     let mut text = facts(lines.into_iter().chain(trace))
@@ -149,6 +147,14 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
+}
+
+/// Formats the cycles as a multiple of the roofline's.
+fn above(roofline: &Roofline) -> String {
+    match roofline.distance {
+        Some(distance) => format!("{distance:.2} times the bound of {}", roofline.bound.name()),
+        None => "no bound".to_owned(),
+    }
 }
 
 /// Formats the size of a trace.

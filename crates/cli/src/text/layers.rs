@@ -22,7 +22,7 @@ pub const LAYERS: [Column<'_>; 9] = [
     Column::right("first cycle").minor(4),
     Column::right("last cycle").minor(4),
     Column::right("MACs").adds().minor(2),
-    Column::right("utilisation"),
+    Column::right("utilization").alias("utilisation"),
     Column::right("vs roofline").alias("above its bound"),
 ];
 
@@ -73,25 +73,25 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>, leading: &str) -> St
     first.into_iter().chain(others).map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the time of a run at a clock, and samples or runs per second, or the number of steps on
-/// the host that this time does not include.
+/// Formats the time of a run at a clock, and samples or runs per second. If steps run on the host,
+/// these are at most the figures of the accelerator alone.
 pub fn latency(speed: &Speed, host_steps: usize) -> String {
     let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, .. } = speed else {
         return "unknown: the instance has no clock frequency; append `,clock_mhz=MHZ` to the target"
             .to_owned();
     };
     let time = milliseconds(*ms);
-    if host_steps > 0 {
-        let steps = counted(host_steps as u64, "host step");
-        return format!("{time} on the accelerator at {mhz} MHz + {steps}, not counted");
-    }
+    let (most, alone) = match host_steps as u64 {
+        0 => ("", String::new()),
+        steps => ("at most ", format!(" (accelerator alone; {} not counted)", counted(steps, "host step"))),
+    };
     let of = match batch {
         Some(1) => "frames/s".to_owned(),
         Some(batch) => format!("frames/s for a batch of {batch}"),
         None => "runs/s".to_owned(),
     };
-    let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {} {of}", frames(rate)));
-    format!("{time}{rate} at {mhz} MHz")
+    let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {most}{} {of}", frames(rate)));
+    format!("{time}{rate} at {mhz} MHz{alone}")
 }
 
 /// Formats the source of the clock frequency of [`latency`] as a note, if there is one.
@@ -101,9 +101,13 @@ pub fn clock_source(speed: &Speed) -> String {
     remarks(note.as_slice(), &[])
 }
 
-/// Formats milliseconds, with more digits for short times.
+/// Formats a time given in milliseconds; short times in microseconds.
 pub fn milliseconds(ms: f64) -> String {
-    if ms < 0.1 { format!("{ms:.6} ms") } else { format!("{ms:.3} ms") }
+    match ms * 1e3 {
+        us if us < 10.0 => format!("{us:.3} µs"),
+        us if us < 100.0 => format!("{us:.1} µs"),
+        _ => format!("{ms:.3} ms"),
+    }
 }
 
 /// Formats frames per second, as a whole number if it is large.
