@@ -58,6 +58,7 @@ impl Error {
             | Self::NeedlessTarget { path }
             | Self::NeedlessOption { path, .. }
             | Self::UnknownFile { path, .. }
+            | Self::Folder { path, .. }
             | Self::OpenDimensions { path, .. }
             | Self::NoText { path }
             | Self::Utf16 { path }
