@@ -387,6 +387,7 @@ impl Source {
         if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
         }
+        self.refuse_folder(context.reader)?;
         target(instance_of(self.named_target()?).0)
     }
 
