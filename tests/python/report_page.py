@@ -77,7 +77,7 @@ def figures_are_those_of_the_command(site):
     tab = site.open("one")
     tiles = dict(tab.eval_on_selector_all(".tile", "all => all.map((one) => [one.children[0].textContent, one.textContent])"))
     wanted = {"Cycles": grouped(time["cycles"]["model"]), "MACs": grouped(time["macs"]), "Instructions": grouped(time["instructions"]),
-              "Utilisation": f"{100 * time['utilisation']:.1f} %", "Latency": f"{time['latency_ms']:.4g} ms",
+              "Utilization": f"{100 * time['utilisation']:.1f} %", "Latency": f"{time['latency_ms']:.4g} ms",
               "Saturations": grouped(ran["saturations"]), "Signal to noise": f"{ran['signal_to_noise_db']:.1f} dB"}
     for name, figure in wanted.items():
         expect(figure in tiles[name], f"{name} is {tiles[name]!r}, by the command {figure}")

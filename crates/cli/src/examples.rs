@@ -7,7 +7,7 @@ type Example = (&'static str, &'static str);
 
 /// First commands of a new user, with the questions that they answer.
 pub const FIRST: [Example; 3] = [
-    ("npu check model.onnx --target tcu:pynqz1", "Does my network fit, and how fast is it?"),
+    ("npu check model.onnx --target tcu:pynqz1 --compile", "Does my network fit, and how fast is it?"),
     (
         "npu run model.onnx --target tcu:pynqz1 --input x.npy",
         "What does the accelerator compute, bit for bit?",

@@ -102,7 +102,8 @@ fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
     if env::args_os().len() <= 1 {
         return command.try_get_matches_from_mut(["npu", "-h"]);
     }
-    let matches = command.try_get_matches_from_mut(env::args_os())?;
+    let matches = command.try_get_matches_from_mut(env::args_os());
+    let matches = matches.map_err(|error| usage::with_tip(error, command, env::args_os()))?;
     if let Some(("help", help)) = matches.subcommand() {
         let asked = front::asked(command, help);
         return command.try_get_matches_from_mut(asked);

@@ -60,6 +60,17 @@ pub fn calibration_with(args: &CalibrationArgs, inputs: &[String], preprocess: &
     Calibration { own: Some(own), ..calibration(args, preprocess) }
 }
 
+/// Returns the preprocessing of calibration inputs. If there are only other `inputs`, the options
+/// apply to them alone.
+pub fn of_calibration(
+    args: &CalibrationArgs,
+    inputs: &[String],
+    preprocessing: &PreprocessArgs,
+) -> Preprocess {
+    let is_other = args.calibrate.is_empty() && !inputs.is_empty();
+    if is_other { Preprocess::default() } else { preprocess(preprocessing) }
+}
+
 pub fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibration {
     let mode = match args.rescale {
         Rescale::Auto => RescaleMode::Auto,

@@ -6,8 +6,15 @@ pub(super) mod costs;
 pub(super) mod layers;
 pub(super) mod outputs;
 
+use std::path::Path;
+
 use crate::printable::line;
 use crate::verbosity::is_quiet;
+
+/// Formats the files that were written, one per line.
+pub fn written<'a>(files: impl IntoIterator<Item = &'a Path>) -> String {
+    files.into_iter().map(|path| line(&format!("wrote {}", path.display()))).collect()
+}
 
 /// Formats notes and warnings for the end of a report, one per line; empty with `--quiet`.
 pub fn remarks(notes: &[String], warnings: &[String]) -> String {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use clap::Command;
 use clap::builder::styling::Styles;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use npukit::{Code, Diagnostic, on_a_line, printable};
 use serde_json::{Value, json};
 
@@ -43,6 +43,29 @@ pub fn print(error: &clap::Error) -> io::Result<()> {
 /// colored text would also remove the control characters in arguments.
 fn escaped(error: &clap::Error) -> String {
     printable(&error.render().ansi().to_string()).into_owned()
+}
+
+/// Adds a tip to the error for an argument that is the value of the option before it, if the option
+/// takes its value only after `=`.
+pub fn with_tip(
+    mut error: clap::Error,
+    command: &Command,
+    arguments: impl Iterator<Item = OsString>,
+) -> clap::Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg) else { return error };
+    let takes_equals = |option: &str| {
+        let mut all = command.get_subcommands().flat_map(Command::get_arguments);
+        option
+            .strip_prefix("--")
+            .is_some_and(|name| all.any(|arg| arg.get_long() == Some(name) && arg.is_require_equals_set()))
+    };
+    let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let option = arguments.windows(2).find(|pair| pair[1] == *value && takes_equals(&pair[0]));
+    if let Some([option, value]) = option {
+        let tip = format!("write `{option}={value}` if it is the value of `{option}`");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Whether `--json` is among the arguments, as far as this is known for an invalid command line.
@@ -94,6 +117,19 @@ mod tests {
             assert!(text.contains("\\u{"), "{text}");
         }
         assert!(!orders(["npu", "h\u{e9}"].map(OsString::from).into_iter()));
+    }
+
+    #[test]
+    fn a_value_without_equals_has_a_tip() {
+        let tip = |line: &str| {
+            let arguments = || line.split(' ').map(OsString::from);
+            let mut command = crate::cli::command();
+            let error = command.try_get_matches_from_mut(arguments()).unwrap_err();
+            json(&with_tip(error, &command, arguments()))["diagnostics"][0]["help"].clone()
+        };
+        let told = tip("npu run m.onnx --compare r.npz");
+        assert_eq!(told, "write `--compare=r.npz` if it is the value of `--compare`");
+        assert_eq!(tip("npu run m.onnx --check r.npz"), Value::Null);
     }
 
     #[test]

@@ -27,6 +27,8 @@ mod host;
 mod listings;
 #[path = "main/names.rs"]
 mod names;
+#[path = "main/new_users.rs"]
+mod new_users;
 #[path = "main/npu.rs"]
 mod npu;
 #[path = "main/observe.rs"]

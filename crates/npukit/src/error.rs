@@ -354,6 +354,15 @@ pub enum Error {
         /// Command that exports it to ONNX.
         export: String,
     },
+    /// A folder is given instead of an artifact in it.
+    #[error("`{path}` is a folder; the artifact is a file in it")]
+    #[diagnostic(help("give {}", inside.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(" or ")))]
+    Folder {
+        /// Path of the folder.
+        path: String,
+        /// Artifacts in it; never empty.
+        inside: Vec<String>,
+    },
     /// A file given as a model is something else.
     #[error("`{path}` is {what}, not a model")]
     #[diagnostic(help("{advice}"))]
@@ -581,7 +590,7 @@ pub enum Error {
     },
     /// Preprocessing options were given without inputs.
     #[error("{PREPROCESSING} needs inputs")]
-    #[diagnostic(help("give them with --calibrate"))]
+    #[diagnostic(help("give them with --input, or typical ones with --calibrate"))]
     NothingToPrepare,
     /// Labels do not fit the outputs, or are malformed.
     #[error("cannot read labels from `{path}`: {reason}")]
@@ -769,6 +778,7 @@ codes!(Error {
     NotWords = "not-words": "a file to disassemble or lint is not a binary program";
     OtherInstance = "other-instance": "a program belongs to another instance of the target";
     ForeignModel = "foreign-model": "a file is a model in an unsupported format";
+    Folder = "folder": "a folder is given instead of an artifact in it";
     NotModel = "not-a-model": "a file given as a model is something else";
     UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile};
 use crate::model::remarks::Remarks;
 use crate::run::eval_limits;
-use crate::targets::{artifact_extensions, has_extension};
+use crate::targets::{artifact_extensions, has_extension, is_artifact};
 
 /// Options for reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -264,6 +264,10 @@ fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
 
 /// Returns the error for a file that is neither a model nor an artifact.
 pub(crate) fn unknown(path: &str) -> Error {
+    if is_artifact(path) {
+        let advice = "give the model that it was compiled from: `npu verify MODEL --artifact FILE` proves it, `npu run FILE --like MODEL` compares it with float";
+        return Error::NotModel { path: path.to_owned(), what: "an artifact", advice };
+    }
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod finite;
 pub(crate) mod max_error;
 pub(crate) mod quantise;
 pub(crate) mod rescale;
+pub(crate) mod squashed;
 pub(crate) mod underflow;
 pub(crate) mod verdict;
 pub(crate) mod weights;

@@ -8,7 +8,7 @@ npukit.chosen = (() => {
     return [
       time && ["Cycles", `${int(time.cycles)} (${percent(time.share)})`],
       time && ["MACs", int(time.macs)],
-      time && ["Utilisation", percent(time.utilisation)],
+      time && ["Utilization", percent(time.utilisation)],
       time?.roofline && ["Versus roofline", `${ratio(time.roofline.distance)} the ${time.roofline.bound} bound`],
       truth && known(truth.own_max_abs_error) && ["Own error", short(truth.own_max_abs_error)],
       truth && known(truth.chain_max_abs_error) && ["Chain error", short(truth.chain_max_abs_error)],

@@ -65,6 +65,14 @@ npukit.data = (() => {
     };
   }
 
+  /// Returns why a run has no comparison with float; empty if it has one.
+  function uncompared(run) {
+    if (!run.run) return "the report was made without an input";
+    if ("max_abs_error" in run.run) return "";
+    const samples = `${run.run.samples} ${run.run.samples === 1 ? "sample" : "samples"}`;
+    return `the artifact was run on ${samples}, but not compared with float, as its model was not given`;
+  }
+
   /// Returns the use of memories: name, used, of, unit.
   function memories(run) {
     const told = list(run.check?.verdict?.memories);
@@ -101,5 +109,5 @@ npukit.data = (() => {
     return { ...doc, runs };
   }
 
-  return { list, read, memories, texts, flat };
+  return { list, read, memories, texts, uncompared, flat };
 })();

@@ -98,7 +98,8 @@
     id: "values", title: "Values and the number format",
     draw({ body, run, scope }) {
       if (list(run.distributions).length === 0) {
-        return body.append(missing("No values were measured: the report was made without an input, or the target does not report values."));
+        const why = npukit.data.uncompared(run) || "the target does not report values";
+        return body.append(missing(`No values were measured: ${why}.`));
       }
       body.append(...new View(run, scope).element());
     },

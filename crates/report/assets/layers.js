@@ -19,7 +19,7 @@
       number("first", "first cycle", timeOf("first_cycle"), int, "First cycle in which a unit works for the layer; layers overlap, because units work ahead"),
       number("last", "last cycle", timeOf("last_cycle"), int, "Last cycle in which a unit works for the layer"),
       number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
-      number("utilisation", "utilisation", timeOf("utilisation"), percent,
+      number("utilisation", "utilization", timeOf("utilisation"), percent,
         "Utilization of the multipliers from the layer's first to its last cycle"),
       { key: "bound", label: "bound", value: boundOf("bound"), hint: "Limit of the layer according to the roofline",
         show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
@@ -92,7 +92,7 @@
       });
       const count = h("output", { class: "quiet" }, plural(run.layers.length, "layer"));
       body.append(h("div", { class: "controls" }, filterBox(table, count, run.layers.length), count));
-      if (!run.run?.truth) body.append(missing("Errors and saturations are missing: the report was made without an input."));
+      if (!run.run?.truth) body.append(missing(`Errors and saturations are missing: ${npukit.data.uncompared(run)}.`));
       else if (!has(run, "saturations") && !has(run, "underflows")) body.append(missing("No result of a layer saturated or became zero."));
       if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);

@@ -24,7 +24,7 @@ npukit.points = (() => {
 
   /// Returns the figures and numeric parameters that at least one point has, each with its accessor and label.
   function figuresOf(points, parameters) {
-    const candidates = [...Object.entries(NAMES), ["utilisation", "utilisation"], ...parameters.map((name) => [name, name])];
+    const candidates = [...Object.entries(NAMES), ["utilisation", "utilization"], ...parameters.map((name) => [name, name])];
     return candidates.map(([key, label]) => ({ key, label, isParameter: parameters.includes(key), value: valueOf(key) }))
       .filter(({ value }) => points.some((point) => known(value(point))));
   }

@@ -64,7 +64,7 @@
     const at = run.run?.truth?.parts_at;
     if (!at) return null;
     const text = h("p", { class: "verdict bad", "data-name": "parts-at" },
-      h("strong", {}, `The chip first differs from float at ${at.input ? "the input " : ""}`),
+      h("strong", {}, `The accelerator first differs from float at ${at.input ? "the input " : ""}`),
       at.input ? at.at : npukit.dom.button(at.at, () => npukit.state.select(at.at, "problems"), { class: "pick" }),
       `: ${WHY[at.why] ?? at.why}.`);
     return text;
@@ -106,8 +106,8 @@
       ].filter(Boolean);
       const bad = list(run.check?.problems).length + list(run.run?.failures).length;
       if (bad === 0 && !run.run?.truth?.parts_at) {
-        const compared = run.run?.truth ? " and the chip agrees with float everywhere" : "; results were not compared with float";
-        body.append(missing(run.check ? `The check found no problems${compared}.` : `The network was not checked${compared}.`));
+        const compared = run.run?.truth ? "rounding explains all differences to float" : npukit.data.uncompared(run);
+        body.append(missing(`${run.check ? "The check found no problems" : "The network was not checked"}; ${compared}.`));
       } else if (bad > 0) {
         body.append(h("p", { class: "verdict bad" }, `${plural(bad, "problem")} in all.`));
       }

@@ -18,7 +18,7 @@
       ["Energy of a run", of.energy, energy, false],
       ["MACs", of.macs, int, null],
       ["MACs on the chip", of.onChip, percent, true],
-      ["Utilisation", of.utilisation, percent, true],
+      ["Utilization", of.utilisation, percent, true],
       ["Cycles relative to the roofline", run.time?.roofline?.distance, ratio, false],
       ["Instructions", of.instructions, int, null],
       ["Segments", of.segments, int, null],
@@ -51,10 +51,11 @@
     return `of a run, by ${found.technology}; an FPGA needs more than by the table of an ASIC`;
   }
 
-  /// Rate of a run, or what its time does not include.
+  /// Rate of a run; with steps on the host that are not estimated, at most that of the accelerator alone.
   function beyond(of) {
-    if (of.host) return `${short(of.frames, 4)} frames/s; ${parts(of)}`;
-    return of.hostSteps > 0 ? `on the accelerator + ${plural(of.hostSteps, "host step")}, not counted` : `${short(of.frames, 4)} frames/s`;
+    const rate = `${short(of.frames, 4)} frames/s`;
+    if (of.host) return `${rate}; ${parts(of)}`;
+    return of.hostSteps > 0 ? `at most ${rate} (accelerator alone; ${plural(of.hostSteps, "host step")} not counted)` : rate;
   }
 
   function tiles(run) {
@@ -64,8 +65,8 @@
       tile("Cycles", int(of.cycles), modelOf(run)),
       tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, known(of.latency) ? beyond(of) : "unknown: npu report --clock-mhz takes your clock"),
       tile("Clock", known(of.clock) ? `${short(of.clock, 4)} MHz` : DASH, of.clockSource),
-      tile("MACs", int(of.macs), `${percent(of.onChip)} on the chip`),
-      tile("Utilisation", percent(of.utilisation), "of the multipliers, over all cycles"),
+      tile("MACs", int(of.macs), `${percent(of.onChip)} on the accelerator`),
+      tile("Utilization", percent(of.utilisation), "of the multipliers, over all cycles"),
       tile("Roofline", ratio(roofline?.distance), roofline ? `times the bound, which is ${roofline.bound}` : "not computed"),
       tile("Energy", energy(of.energy), energyNote(run)),
       tile("Instructions", int(of.instructions), `${int(of.segments)} ${of.segments === 1 ? "segment" : "segments"}`),
@@ -75,6 +76,9 @@
   function errors(run) {
     const of = run.figures;
     if (!run.run) return [tile("Error", DASH, "without an input, the network was not run")];
+    const saturations = tile("Saturations", int(of.saturations), `${int(run.run.saturated_inputs)} inputs saturated`);
+    const why = npukit.data.uncompared(run);
+    if (why) return [tile("Error", DASH, why), saturations];
     const agree = known(of.argmax) ? `largest class as in float for ${percent(of.argmax)}` : "";
     const { accuracy } = run.run;
     const inFloat = accuracy?.float ? `; ${percent(accuracy.float.top1)} in float` : "";
@@ -82,13 +86,19 @@
       accuracy && tile("Accuracy", percent(accuracy.top1), `top-1 of ${plural(accuracy.labels, "label")}${inFloat}`),
       tile("Largest error", short(of.error), `${percent(of.relativeError, 2)} of the range; RMS ${short(of.rmsError)}`),
       tile("Signal to noise", decibels(of.snr), [`${int(run.run.samples)} samples`, agree].filter(Boolean).join("; ")),
-      tile("Saturations", int(of.saturations), `${int(run.run.saturated_inputs)} inputs saturated`),
+      saturations,
     ];
+  }
+
+  function unfilled(run) {
+    if (!run.time) return "The use of memories is unknown: no program was compiled.";
+    const maps = list(run.memories).length > 0 ? "; the memory maps show it" : "";
+    return `The report of an artifact has no table of memories${maps}.`;
   }
 
   function fills(run) {
     const memories = npukit.data.memories(run);
-    if (memories.length === 0) return npukit.dom.missing("The use of memories is unknown: no program was compiled.");
+    if (memories.length === 0) return npukit.dom.missing(unfilled(run));
     return new Table({
       name: "fills", caption: "Use of memories", rows: memories,
       columns: [

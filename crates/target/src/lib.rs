@@ -60,7 +60,9 @@ pub use contract::motion;
 pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
 pub use contract::port::{Port, PortError, Vectors};
 pub use contract::program::{Compiled, HostWork, Layer, ProgramInfo, ProgramPart, ProgramWords};
-pub use contract::proof::{Culprit, Expected, FieldProgram, FieldValues, Reference, References};
+pub use contract::proof::{
+    Approximation, Culprit, Expected, FieldProgram, FieldValues, Reference, References,
+};
 pub use contract::target::Target;
 pub use contract::values::{OwnValues, Writer};
 pub use contract::vectors::{Case, Outcome};

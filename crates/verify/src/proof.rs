@@ -4,7 +4,7 @@ use npukit_graph::field::{FieldTensor, Gap, Images, Operand, Value, Walked, cons
 use npukit_graph::shape::indices;
 use npukit_graph::{EvalError, Graph};
 use npukit_numeric::Element;
-use npukit_target::{Culprit, FieldProgram, Reference, TargetError};
+use npukit_target::{Approximation, Culprit, FieldProgram, Reference, TargetError};
 
 use crate::values::{ValuePlace, Values};
 
@@ -50,6 +50,8 @@ pub struct Proof {
     pub outputs: Vec<OutputProof>,
     /// Nodes that the field semantics does not cover.
     pub gaps: Vec<Gap>,
+    /// Nodes that the program approximates; the comparison is with these approximations.
+    pub approximated: Vec<Approximation>,
     /// Seeds of the runs.
     pub seeds: Vec<u64>,
     /// First differing output element and its origin; `None` if all match.
@@ -57,9 +59,10 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Whether every output was compared and matches.
+    /// Whether every output was compared and matches, and nothing is approximated.
     pub fn is_proved(&self) -> bool {
-        !self.outputs.is_empty() && self.outputs.iter().all(OutputProof::is_proved)
+        let is_exact = self.approximated.is_empty();
+        is_exact && !self.outputs.is_empty() && self.outputs.iter().all(OutputProof::is_proved)
     }
 
     fn different(&self) -> usize {
@@ -205,6 +208,7 @@ fn compared(reference: Reference, program: &dyn FieldProgram, seeds: &[u64]) -> 
         order: reference.order.clone(),
         outputs: Vec::new(),
         gaps: Vec::new(),
+        approximated: reference.approximated.clone(),
         seeds: Vec::new(),
         counterexample: None,
     };

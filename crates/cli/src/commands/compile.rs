@@ -16,12 +16,13 @@ use crate::chosen;
 use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
+use crate::printable::line;
 use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, facts, table, thousands};
 use crate::text::comparison::{quantisation, rescaling};
 use crate::text::layers::{choices, clock_source, cycles, host_steps, latency, on_chip};
 use crate::text::remarks;
-use crate::verbosity::TimingsArgs;
+use crate::verbosity::{TimingsArgs, is_quiet};
 
 /// Arguments of `npu compile`.
 #[derive(Debug, Args)]
@@ -134,5 +135,13 @@ fn text(report: &Report) -> String {
     text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
-    text
+    text + &next(report)
+}
+
+/// Names a command for the artifact; empty with `--quiet`.
+fn next(report: &Report) -> String {
+    match report.artifacts.first() {
+        Some(artifact) if !is_quiet() => line(&format!("next: npu run {artifact} --input FILE")),
+        _ => String::new(),
+    }
 }

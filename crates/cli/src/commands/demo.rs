@@ -56,7 +56,7 @@ fn text(report: &Report) -> String {
         ("saturation events", thousands(report.saturations)),
         ("cycles per image", cycles(&report.target, &report.cycles, &report.cost_model)),
         ("latency", latency(&report.speed, report.host_steps.len())),
-        ("utilisation", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
+        ("utilization", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
         ("seconds", format!("{:.2}", report.seconds)),
     ]);
     lines

@@ -1,6 +1,6 @@
 //! The verb `npu eval`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use npukit::verbs::eval::{Report, Request, eval};
@@ -14,7 +14,7 @@ use crate::printable::line;
 use crate::requests::{accuracy_options, context, input_files, model_options, preprocess_samples, stateful};
 use crate::table::facts;
 use crate::text::outputs::outputs;
-use crate::text::{accuracy, remarks};
+use crate::text::{accuracy, remarks, written};
 
 /// Arguments of `npu eval`.
 #[derive(Debug, Args)]
@@ -61,20 +61,22 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     if let Some(path) = &args.output {
         write_all(&[(path.clone(), &npz)])?;
     }
-    Ok(answer(&report, ""))
+    Ok(answer(&report, "", args.output.as_deref(), &[]))
 }
 
-/// Returns the answer with a report, and `tables` after its own ones.
-pub(super) fn answer(report: &Report, tables: &str) -> Answer {
+/// Returns the answer with a report, and `tables` after its own ones. The files were written: `file`
+/// with the outputs, and `others`.
+pub(super) fn answer(report: &Report, tables: &str, file: Option<&Path>, others: &[PathBuf]) -> Answer {
     let lines = facts([
         ("model", report.name.clone()),
         ("samples", report.samples.to_string()),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
-    let mut text = format!("{lines}\n{}", outputs(&report.outputs, report.samples));
+    let mut text = format!("{lines}\n{}", outputs(&report.outputs, report.samples, file));
     text += &accuracy::text(report.accuracy.as_ref());
     text += tables;
     text += &remarks(&report.notes, &report.warnings);
+    text += &written(file.into_iter().chain(others.iter().map(PathBuf::as_path)));
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     Answer::new(text, report).with_success(report.failures.is_empty())
 }

@@ -15,7 +15,7 @@ use crate::args::{CalibrationArgs, CostArgs, INPUTS, ModelArgs, OUTPUT, Preproce
 use crate::disk::{Appended, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
-use crate::requests::{calibration, context, costs, input_files, model_options, preprocess};
+use crate::requests::{calibration, context, costs, input_files, model_options, of_calibration, preprocess};
 use crate::table::{counted, facts, percent, thousands};
 use crate::text::remarks;
 use points::{Points, networks};
@@ -158,7 +158,10 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         models: args.models.clone(),
         model: model_options(&args.reading),
         space: Space::from_toml(&text).map_err(Error::from)?,
-        calibration: calibration(&args.calibration, preprocess.clone()),
+        calibration: calibration(
+            &args.calibration,
+            of_calibration(&args.calibration, &args.inputs, &args.preprocess),
+        ),
         inputs: input_files(&args.inputs),
         preprocess,
         sample: args.sample,

@@ -122,9 +122,7 @@ fn files(reported: &Reported, page: Option<PathBuf>, svg: Option<&Path>) -> Vec<
 }
 
 fn text(reported: &Reported, written: &[&PathBuf]) -> String {
-    let verdict =
-        if reported.success { "compiled and timed" } else { "the target does not support the model" };
-    let mut text = facts([("report", reported.report.title.clone()), ("program", verdict.to_owned())]);
+    let mut text = facts([("report", reported.report.title.clone()), ("program", reported.program.clone())]);
     text.extend(written.iter().map(|path| format!("wrote {}\n", path.display())));
     text + &remarks(&[], &reported.warnings)
 }

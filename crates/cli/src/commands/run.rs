@@ -4,7 +4,7 @@ pub(super) mod by_hand;
 mod in_float;
 mod tensors;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, Args};
 use npukit::MaxError;
@@ -30,7 +30,7 @@ use crate::text::layers::{
     choices, clock_source, comparison, host_steps, latency, on_chip, saturations, underflow,
 };
 use crate::text::outputs::outputs;
-use crate::text::{accuracy, remarks};
+use crate::text::{accuracy, remarks, written};
 use crate::verbosity::TimingsArgs;
 
 /// Arguments of `npu run`.
@@ -60,10 +60,10 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub state: StateArgs,
-    /// Model of an artifact, for names and shapes
+    /// Model of an artifact, to compare it with float
     ///
     /// The inputs and outputs of the artifact get the names and shapes of the model from which it
-    /// was compiled.
+    /// was compiled, and outputs are compared with the model in float.
     #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub like: Option<String>,
     /// Compare every layer with float
@@ -199,8 +199,11 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     }
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
-    write_all(&outputs.chain(dump).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>())?;
-    Ok(Answer::new(text(&report, &tables, &view), &report).with_success(report.failures.is_empty()))
+    let all: Vec<(PathBuf, &[u8])> = outputs.chain(dump).chain(waves(args, files.waves.as_ref())).collect();
+    write_all(&all)?;
+    let text =
+        text(&report, &tables, &view, args.output.as_deref()) + &written(all.iter().map(|(path, _)| &**path));
+    Ok(Answer::new(text, &report).with_success(report.failures.is_empty()))
 }
 
 /// Returns the waveforms, and the view settings next to them.
@@ -232,8 +235,9 @@ fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Formats a report, with the tables of dumped tensors before its notes.
-fn text(report: &Report, tables: &str, view: &View) -> String {
+/// Formats a report, with the tables of dumped tensors before its notes. `file` has the outputs, if
+/// it was requested.
+fn text(report: &Report, tables: &str, view: &View, file: Option<&Path>) -> String {
     let mut lines = vec![
         ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
@@ -242,9 +246,7 @@ fn text(report: &Report, tables: &str, view: &View) -> String {
     if !report.choices.is_empty() {
         lines.push(("chosen", choices(&report.choices)));
     }
-    if report.speed.latency_ms.is_some() {
-        lines.push(("latency", latency(&report.speed, report.host_steps.len())));
-    }
+    lines.push(("latency", latency(&report.speed, report.host_steps.len())));
     if let Some(found) = &report.comparison {
         lines.extend(comparison(found));
     }
@@ -258,7 +260,10 @@ fn text(report: &Report, tables: &str, view: &View) -> String {
         lines.push(("rounded to zero", rounded));
     }
     lines.push(("seconds", format!("{:.3}", report.seconds)));
-    let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs, report.samples));
+    // Warnings are next to the figures that they question.
+    let warnings = remarks(&[], &report.warnings);
+    let outputs = outputs(&report.outputs, report.samples, file);
+    let mut text = format!("{}{warnings}\n{outputs}", facts(lines));
     text += &accuracy::text(report.accuracy.as_ref());
     text += &saturations(&report.saturations_by_layer);
     text += &underflow(report.underflow.as_ref());
@@ -268,7 +273,7 @@ fn text(report: &Report, tables: &str, view: &View) -> String {
     text += &host_steps(&report.host_steps);
     text += tables;
     text += &clock_source(&report.speed);
-    text += &remarks(&report.notes, &report.warnings);
+    text += &remarks(&report.notes, &[]);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     text
 }

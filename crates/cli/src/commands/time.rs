@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
+use npukit::report::{FlagTime, KindTime, Roofline, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use crate::answer::Answer;
@@ -15,9 +15,7 @@ use crate::printable::line;
 use crate::requests::{calibration, context, costs, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
 use crate::text::costs::{energy, energy_layers, energy_notes, host_note, latency_with_host};
-use crate::text::layers::{
-    LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip, versus,
-};
+use crate::text::layers::{LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip};
 use crate::verbosity::{TimingsArgs, is_quiet};
 
 /// Arguments of `npu time`.
@@ -124,7 +122,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     let roofline = &time.roofline;
     let bounds = format!(
         "{} (lower bounds: {} for compute, {} for memory)",
-        versus(roofline),
+        above(roofline),
         thousands(roofline.compute),
         thousands(roofline.memory)
     );
@@ -137,8 +135,8 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("latency", headline(report, &speed)),
         ("energy", energy(report.energy.as_ref())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
-        ("utilisation", time.utilisation.map_or_else(unknown, percent)),
-        ("array busy", percent(time.array_busy)),
+        ("utilization", time.utilisation.map_or_else(unknown, percent)),
+        ("cycles with products", percent(time.array_busy)),
         ("roofline", bounds),
     ];
     let mut text = facts(lines.into_iter().chain(trace))
@@ -165,6 +163,14 @@ fn headline(report: &Report, speed: &Speed) -> String {
     match (&report.host, speed.latency_ms.zip(speed.clock_mhz)) {
         (Some(host), Some(chip)) => latency_with_host(chip, report.batch, host),
         _ => latency(speed, report.host_steps.len()),
+    }
+}
+
+/// Formats the cycles as a multiple of the roofline's.
+fn above(roofline: &Roofline) -> String {
+    match roofline.distance {
+        Some(distance) => format!("{distance:.2} times the bound of {}", roofline.bound.name()),
+        None => "no bound".to_owned(),
     }
 }
 

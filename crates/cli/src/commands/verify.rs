@@ -18,7 +18,7 @@ use crate::disk::{settle, write_all};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
-use crate::requests::{context, input_files, model_source, preprocess};
+use crate::requests::{context, input_files, model_source, of_calibration, preprocess};
 use crate::table::{Column, counted, facts, table};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -111,6 +111,7 @@ fn radius(text: &str) -> Result<Radius, String> {
 
 pub fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
     let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess)?;
+    source.calibration.preprocess = of_calibration(&args.calibration, &args.bounds.inputs, &args.preprocess);
     if let Some(artifact) = &args.artifact {
         settle(artifact);
         source.target = None;
@@ -210,6 +211,10 @@ fn unproved(report: &Report) -> String {
         Some(_) => {
             "not proved: the comparison differs, but no input was found that shows an error".to_owned()
         }
+        None if report.outputs.iter().all(|output| output.proved) && !report.uncovered.is_empty() => {
+            let nodes = counted(report.uncovered.len() as u64, "node");
+            format!("not proved: {nodes} not covered; the rest is proved in exact arithmetic")
+        }
         None => "not proved".to_owned(),
     }
 }
@@ -246,11 +251,12 @@ fn bounds_text(bounds: &BoundsReport) -> String {
     let any = bounds.decided_any_rounding;
     let any_decided = any.map(|count| format!(", {count} for any rounding")).unwrap_or_default(); // Default: not requested.
     let decided = format!("{} of {}{any_decided}", bounds.decided, counted(bounds.boxes as u64, "range"));
+    let run = || counted(bounds.observed_inputs as u64, "input");
     let mut text = facts([
         ("bounds hold for", bounds.inputs.clone()),
         ("saturation", saturation),
         ("class decided", decided),
-        ("inputs run", counted(bounds.observed_inputs as u64, "input")),
+        ("inputs run", bounds.not_run.as_ref().map_or_else(run, |why| format!("none: {why}"))),
     ]);
     let mut columns = vec![
         Column::left("output"),
@@ -267,7 +273,10 @@ fn bounds_text(bounds: &BoundsReport) -> String {
     let row = |output: &OutputBounds| {
         let known = [number(output.certified), number(output.observed), slack(output.slack)];
         let any = any.map(|_| number(output.certified_any_rounding));
-        [output.name.clone()].into_iter().chain(known).chain(any).collect::<Vec<_>>()
+        let before = output.before.as_ref().map(|op| format!(", before {op}"));
+        // Default: the output itself is bounded.
+        let name = output.name.clone() + &before.unwrap_or_default();
+        [name].into_iter().chain(known).chain(any).collect::<Vec<_>>()
     };
     text += &table(&columns, bounds.outputs.iter().map(row));
     text.extend(bounds.layers().into_iter().map(|layer| line(&format!("may saturate: {layer}"))));

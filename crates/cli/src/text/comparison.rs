@@ -38,7 +38,8 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
             signal_to_noise(&measured.comparison),
         ]
     };
-    let rows = std::iter::once(measured("before", &report.before));
+    let before = if report.after.is_some() { "before" } else { "none" };
+    let rows = std::iter::once(measured(before, &report.before));
     let rows = rows.chain(report.after.iter().map(|after| measured("after", after)));
     let columns = [
         Column::left("rescaling"),
@@ -61,7 +62,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
     let Some(report) = report else { return String::new() };
     let samples = if report.made_up { "made up" } else { "given" };
     let lines = facts([
-        ("quantisation", format!("{}: {}", report.method, report.reason)),
+        ("quantization", format!("{}: {}", report.method, report.reason)),
         ("calibration samples", format!("{} ({samples})", report.samples)),
     ]);
     let row = |tensor: &QuantisedTensor| {

@@ -20,7 +20,7 @@ pub fn latency_with_host((chip_ms, mhz): (f64, f64), batch: Option<usize>, host:
     let (chip, steps_ms) = (milliseconds(chip_ms), part(host.steps_ms));
     let parts = format!("{chip} on the accelerator at {mhz} MHz + {steps_ms} for {steps}{copies}");
     let Some(all) = host.latency_ms else { return parts };
-    let rate = host.frames_per_second.map_or_else(String::new, |rate| rated(rate, batch));
+    let rate = host.frames_per_second.map_or_else(String::new, |rate| rated("", rate, batch));
     format!("{}{rate} = {parts} (host estimated)", milliseconds(all))
 }
 

@@ -22,7 +22,7 @@ pub const LAYERS: [Column<'_>; 9] = [
     Column::right("first cycle").minor(4),
     Column::right("last cycle").minor(4),
     Column::right("MACs").adds().minor(2),
-    Column::right("utilisation"),
+    Column::right("utilization").alias("utilisation"),
     Column::right("vs roofline").alias("above its bound"),
 ];
 
@@ -56,7 +56,7 @@ pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
 }
 
 /// Formats the cycles as a multiple of the roofline's, and which side of it limits.
-pub fn versus(roofline: &Roofline) -> String {
+fn versus(roofline: &Roofline) -> String {
     match roofline.distance {
         Some(distance) => format!("{distance:.2} x {}", roofline.bound.name()),
         None => "no bound".to_owned(),
@@ -73,30 +73,31 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>, leading: &str) -> St
     first.into_iter().chain(others).map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the time of a run at a clock, and samples or runs per second, or the number of steps on
-/// the host that this time does not include.
+/// Formats the time of a run at a clock, and samples or runs per second. If steps run on the host,
+/// these are at most the figures of the accelerator alone.
 pub fn latency(speed: &Speed, host_steps: usize) -> String {
     let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, .. } = speed else {
         return "unknown: the instance has no clock frequency; append `,clock_mhz=MHZ` to the target"
             .to_owned();
     };
     let time = milliseconds(*ms);
-    if host_steps > 0 {
-        let steps = counted(host_steps as u64, "host step");
-        return format!("{time} on the accelerator at {mhz} MHz + {steps}, not counted");
-    }
-    let rate = frames_per_second.map_or_else(String::new, |rate| rated(rate, *batch));
-    format!("{time}{rate} at {mhz} MHz")
+    let (most, alone) = match host_steps as u64 {
+        0 => ("", String::new()),
+        steps => ("at most ", format!(" (accelerator alone; {} not counted)", counted(steps, "host step"))),
+    };
+    let rate = frames_per_second.map_or_else(String::new, |rate| rated(most, rate, *batch));
+    format!("{time}{rate} at {mhz} MHz{alone}")
 }
 
-/// Formats samples per second, or runs per second if the batch is unknown, after a time.
-pub fn rated(rate: f64, batch: Option<usize>) -> String {
+/// Formats samples per second, or runs per second if the batch is unknown, after a time and the
+/// words `most`.
+pub fn rated(most: &str, rate: f64, batch: Option<usize>) -> String {
     let of = match batch {
         Some(1) => "frames/s".to_owned(),
         Some(batch) => format!("frames/s for a batch of {batch}"),
         None => "runs/s".to_owned(),
     };
-    format!(", {} {of}", frames(rate))
+    format!(", {most}{} {of}", frames(rate))
 }
 
 /// Formats the source of the clock frequency of [`latency`] as a note, if there is one.
@@ -106,9 +107,13 @@ pub fn clock_source(speed: &Speed) -> String {
     remarks(note.as_slice(), &[])
 }
 
-/// Formats milliseconds, with more digits for short times.
+/// Formats a time given in milliseconds; short times in microseconds.
 pub fn milliseconds(ms: f64) -> String {
-    if ms < 0.1 { format!("{ms:.6} ms") } else { format!("{ms:.3} ms") }
+    match ms * 1e3 {
+        us if us < 10.0 => format!("{us:.3} µs"),
+        us if us < 100.0 => format!("{us:.1} µs"),
+        _ => format!("{ms:.3} ms"),
+    }
 }
 
 /// Formats frames per second, as a whole number if it is large.

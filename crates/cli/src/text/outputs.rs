@@ -1,13 +1,16 @@
 //! Outputs of a run: their values if there are few, otherwise statistics.
 
+use std::path::Path;
+
 use npukit::report::OutputReport;
 
+use crate::printable::line;
 use crate::table::{Column, counted, table, thousands};
 
 /// Formats statistics of the outputs' elements, and the first samples of outputs that are short or
-/// look like classes.
-pub fn outputs(outputs: &[OutputReport], samples: usize) -> String {
-    summaries(outputs) + &firsts(outputs, samples)
+/// look like classes. `file` is the file that all of them were written to, if any.
+pub fn outputs(outputs: &[OutputReport], samples: usize, file: Option<&Path>) -> String {
+    summaries(outputs) + &firsts(outputs, samples, file)
 }
 
 /// Formats one line per output.
@@ -34,7 +37,7 @@ fn summaries(outputs: &[OutputReport]) -> String {
 }
 
 /// Formats the first samples of outputs that are short or look like classes.
-fn firsts(outputs: &[OutputReport], samples: usize) -> String {
+fn firsts(outputs: &[OutputReport], samples: usize, file: Option<&Path>) -> String {
     const SHOWN: usize = 8;
     let told: Vec<&OutputReport> = outputs.iter().filter(|output| is_told(output)).collect();
     if told.is_empty() {
@@ -53,9 +56,12 @@ fn firsts(outputs: &[OutputReport], samples: usize) -> String {
     let mut columns = vec![Column::left("output"), Column::right("sample")];
     columns.extend(has_classes.then_some(Column::left("argmax")));
     columns.push(Column::text("values"));
-    let more = match samples - shown {
-        0 => String::new(),
-        more => format!("and {} more; use --output to write all\n", counted(more as u64, "sample")),
+    let more = match (samples - shown, file) {
+        (0, _) => String::new(),
+        (more, Some(file)) => {
+            line(&format!("and {} more, in {}", counted(more as u64, "sample"), file.display()))
+        }
+        (more, None) => format!("and {} more; use --output to write all\n", counted(more as u64, "sample")),
     };
     format!("\n{}{more}", table(&columns, rows))
 }

@@ -172,7 +172,10 @@ impl Walk<'_> {
 
     /// Stores the next element of the file at its position.
     fn put(&mut self, places: &[usize]) -> Result<(), Reason> {
-        let element = self.source.next().ok_or_else(|| wrong("the tensor has fewer stored elements than its sparse index"))?;
+        let element = self
+            .source
+            .next()
+            .ok_or_else(|| wrong("the tensor has fewer stored elements than its sparse index"))?;
         let position = self.layout.position(places).ok_or_else(|| wrong(places))? * self.bytes;
         let slot = self.result.get_mut(position..position + self.bytes).ok_or_else(|| wrong(places))?;
         slot.copy_from_slice(element);

@@ -60,6 +60,7 @@ impl Error {
             | Self::FloatOnly { path, .. }
             | Self::NeedlessOption { path, .. }
             | Self::UnknownFile { path, .. }
+            | Self::Folder { path, .. }
             | Self::OpenDimensions { path, .. }
             | Self::NoText { path }
             | Self::Utf16 { path }

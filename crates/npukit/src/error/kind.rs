@@ -97,6 +97,7 @@ impl Error {
             | Self::NoCalibration
             | Self::Preprocess { .. }
             | Self::NothingToPrepare
+            | Self::Folder { .. }
             | Self::TraceRange { .. }
             | Self::TraceExtension { .. }
             | Self::UnknownName { .. }

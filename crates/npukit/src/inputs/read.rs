@@ -49,6 +49,9 @@ pub(super) fn read(
             }
         };
     }
+    if Some(path.as_str()) == RANDOM.strip_suffix(':') && reader.list(path).is_err() {
+        return unknown(".npy, .npz, .png, .jpg and .wav; random numbers need a seed: `random:1`");
+    }
     if path == NAMELESS {
         return nameless(file, reader.read(path)?);
     }

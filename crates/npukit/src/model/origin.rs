@@ -320,7 +320,7 @@ impl Origin {
     fn note_own(&mut self, samples: usize) {
         let samples = counted(samples as u64, "sample");
         let note = format!(
-            "scales were chosen from the first {samples} of --input; give typical inputs with --calibrate"
+            "scales were chosen from the first {samples} of --input: give typical inputs with --calibrate, which `compile` needs to write the same program"
         );
         self.note(note);
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_target::{
-    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, Target, TypicalInputs, program_text,
+    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, SEGMENTS_EXTENSION, Target,
+    TypicalInputs, program_text,
 };
 
 use crate::Context;
@@ -21,7 +22,9 @@ use crate::numbers::quantise::{SampleOrigin, Typical};
 use crate::numbers::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
 use crate::report::check::Report;
 use crate::run::batch::tensors;
-use crate::targets::{Artifact, instance_of, is_artifact, load, resolve, target, target_of_artifact};
+use crate::targets::{
+    Artifact, has_extension, instance_of, is_artifact, load, resolve, target, target_of_artifact,
+};
 use crate::verbs::disasm::other_instance;
 
 /// Input of compiling, running or timing: a model for a target, or an artifact.
@@ -344,6 +347,7 @@ impl Source {
         if self.is_artifact() {
             return Ok(Input::Artifact);
         }
+        self.refuse_folder(context.reader)?;
         if self.target.is_none() || model::is_known(&self.path) {
             return Ok(Input::Model);
         }
@@ -383,6 +387,7 @@ impl Source {
         if let Some(target) = target_of_artifact(&self.path, context.reader)? {
             return Ok(target);
         }
+        self.refuse_folder(context.reader)?;
         target(instance_of(self.named_target()?).0)
     }
 
@@ -399,7 +404,29 @@ impl Source {
         })
     }
 
+    /// Refuses a folder of artifacts.
+    fn refuse_folder(&self, reader: &dyn npukit_target::Reader) -> Result<(), Error> {
+        const SHOWN: usize = 3;
+        if self.is_artifact() || model::is_known(&self.path) {
+            return Ok(());
+        }
+        // Default: a path that cannot be listed; reading it gives the error.
+        let files = reader.list(&self.path).unwrap_or_default();
+        let mut inside: Vec<String> =
+            files.into_iter().filter(|file| *file != self.path && is_artifact(file)).collect();
+        // The parts of a program in segments do not run alone.
+        if inside.iter().any(|file| has_extension(file, SEGMENTS_EXTENSION)) {
+            inside.retain(|file| has_extension(file, SEGMENTS_EXTENSION));
+        }
+        inside.truncate(SHOWN);
+        match inside.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Folder { path: self.path.clone(), inside }),
+        }
+    }
+
     pub(crate) fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
+        self.refuse_folder(reader)?;
         resolve(self.named_target()?, reader)
     }
 }

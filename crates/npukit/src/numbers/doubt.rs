@@ -1,7 +1,7 @@
 //! [`doubt`]: reasons why the outputs of a run are unreliable, and what to do about it.
 
 use npukit_base::counted;
-use npukit_target::Saturations;
+use npukit_target::{Compiled, Saturations};
 
 use crate::inputs::Sample;
 use crate::model::origin::Origin;
@@ -11,8 +11,7 @@ use crate::report::comparison::Comparison;
 const RELIABLE_DB: f64 = 20.0;
 
 /// Question about pixel values.
-const PIXELS: &str =
-    "all inputs are whole numbers from 0 to 255; did the training divide them by 255? Then add `--scale 1/255`";
+const PIXELS: &str = "all inputs are whole numbers from 0 to 255; did the training divide them by 255? Then add `--scale 1/255`";
 
 /// Values up to this are not taken for pixels: labels and masks are whole numbers too.
 const SMALL: f32 = 16.0;
@@ -40,6 +39,34 @@ pub(crate) fn doubt(
         return Some(format!("{reason}: {PIXELS}"));
     }
     Some(format!("{reason}: {}", remedy(origin, saturations)))
+}
+
+/// Returns a warning if values of an artifact saturate, with advice. `None` for a few saturated
+/// values of a quantized program: scales chosen from samples may cut off rare values.
+pub(crate) fn of_artifact(
+    compiled: &dyn Compiled,
+    saturations: &Saturations,
+    samples: &[Sample],
+) -> Option<String> {
+    const RARE: u64 = 100;
+    let all = saturations.total();
+    let is_chosen = || compiled.words().is_ok_and(|words| words.instance.info().quantisation.is_some());
+    let inputs: usize = samples.iter().flatten().map(|(_, tensor)| tensor.data().len()).sum();
+    if all == 0 || is_chosen() && saturations.inputs <= inputs as u64 / RARE {
+        return None;
+    }
+    let reason = format!(
+        "{} of the artifact {} not fit its numbers, so outputs may be wrong",
+        counted(all, "value"),
+        if all == 1 { "does" } else { "do" }
+    );
+    Some(match are_pixels(samples) {
+        true => format!("{reason}: {PIXELS}"),
+        false => format!(
+            "{reason}: scale the inputs as in training (such as `--scale 1/255`), or compile the model with typical \
+             inputs, given with --calibrate"
+        ),
+    })
 }
 
 /// Returns a question if inputs are pixel values whose results only fit after scaling by powers of

@@ -262,7 +262,7 @@ impl Job<'_> {
         count: &(dyn Fn() + Sync),
     ) -> Result<Option<Basis<'static>>, Error> {
         let graph = equalise(self.graph).map_err(|source| self.failed(source))?;
-        graph.map(|graph| self.basis(graph, "equalised", samples, count)).transpose()
+        graph.map(|graph| self.basis(graph, "equalized", samples, count)).transpose()
     }
 
     fn basis(

@@ -19,6 +19,8 @@ pub struct Report {
     /// Number of inputs that were run on the machine and in float: samples, random inputs within
     /// the ranges, and for each range the inputs at which its bounds are reached.
     pub observed_inputs: usize,
+    /// Reason why no inputs were run; null if some were, or if there were none to run.
+    pub not_run: Option<String>,
     /// Whether every observed error is within its bound; null if none was observed.
     pub holds: Option<bool>,
     /// Whether no result can saturate, for any input within the ranges.
@@ -39,6 +41,9 @@ pub struct Report {
 pub struct OutputReport {
     /// Name of the output.
     pub name: String,
+    /// Operator of the first host step after the bounded value; null if the output itself is
+    /// bounded.
+    pub before: Option<String>,
     /// Upper bound of the error of an element relative to real arithmetic, for any input within the
     /// ranges; null if unknown.
     pub certified: Option<f64>,

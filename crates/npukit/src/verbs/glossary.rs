@@ -80,7 +80,18 @@ mod tests {
         let one = |word| -> Vec<&str> { words(word) };
         assert_eq!(one("Systolic-Arrays"), ["systolic array"]);
         assert_eq!(one("macs"), ["MAC"]);
-        assert_eq!(one("quantize"), ["quantisation"]);
+        assert_eq!(one("quantize"), ["quantization"]);
+        // Names that reports print.
+        for (printed, word) in [
+            ("rounded to zero", "underflow"),
+            ("certified error", "certified error"),
+            ("array busy", "cycles with products"),
+            ("fps", "frames per second"),
+            ("local-consts", "strategy"),
+            ("FP16BP8", "fixed point"),
+        ] {
+            assert_eq!(one(printed), [word]);
+        }
     }
 
     #[test]

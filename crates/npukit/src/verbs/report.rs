@@ -2,6 +2,7 @@
 
 mod network;
 
+use npukit_base::counted;
 use npukit_report::{Distribution, Format, Gathering, Run, Timeline, document_of};
 use npukit_target::{Instance, Phase, Saturations, TargetError, TimeOptions, TimeReport, record};
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub struct Reported {
     pub figures: Vec<(&'static str, String)>,
     /// Warnings for the user, and problems of an unsupported model.
     pub warnings: Vec<String>,
+    /// Description of what was done with the program, without a period.
+    pub program: String,
     /// Whether a program was compiled.
     pub success: bool,
 }
@@ -90,12 +93,20 @@ pub fn report_program(
     let ran = (!request.inputs.is_empty()).then(|| ran(program, request, context)).transpose()?;
     let (timeline, timeline_missing) = gathered(program, request, &time.time)?;
     let figures = figures(&time, timeline.as_ref());
-    let mut warnings: Vec<String> = time.warnings.clone();
-    warnings.extend(ran.iter().flat_map(|run| &run.warnings).cloned());
-    warnings.dedup();
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in time.warnings.iter().chain(ran.iter().flat_map(|run| &run.warnings)) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
     let run = found(program, &time, ran.as_ref(), request, context)?;
-    let run = Run { compile: compiled, timeline, timeline_missing, ..run };
-    Ok(Reported { figures, warnings, success: true, ..Reported::new(run, other) })
+    let compile = match (&ran, &program.origin) {
+        (Some(_), Some(origin)) => compiled.map(|compiled| without_assumption(compiled, origin)),
+        _ => compiled,
+    };
+    let run = Run { compile, timeline, timeline_missing, ..run };
+    let program = done(program, ran.as_ref());
+    Ok(Reported { figures, warnings, program, success: true, ..Reported::new(run, other) })
 }
 
 impl Reported {
@@ -110,8 +121,31 @@ impl Reported {
         }
         let runs = std::iter::once(json(&run)).chain(other).collect();
         let report = Report { version: run.version, title, runs, exploration: None };
-        Self { report, figures: Vec::new(), warnings: Vec::new(), success: false }
+        let program = "the target does not support the model".to_owned();
+        Self { report, figures: Vec::new(), warnings: Vec::new(), program, success: false }
     }
+}
+
+/// Describes what was done with a program.
+fn done(program: &Program, ran: Option<&run::Report>) -> String {
+    let made = if program.origin.is_some() { "compiled and timed" } else { "timed" };
+    let Some(run) = ran else { return made.to_owned() };
+    let samples = counted(run.samples as u64, "sample");
+    if run.comparison.is_some() {
+        format!("{made}, run on {samples} and compared with float")
+    } else {
+        format!("{made}, run on {samples}; not compared with float, as the model is not given")
+    }
+}
+
+/// Removes the note on the assumed range of values from the report of a compilation: samples that
+/// were run show their range.
+fn without_assumption(mut compiled: Value, origin: &Origin) -> Value {
+    let assumption = origin.assumed_range();
+    if let Some(notes) = compiled.get_mut("notes").and_then(Value::as_array_mut) {
+        notes.retain(|note| note.as_str() != assumption.as_deref());
+    }
+    compiled
 }
 
 /// Reads the run of the report to compare with.

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use npukit_graph::Graph;
 use npukit_target::{
     Compiled, HostStepReport, Meaning, RunOptions, RunResult, Saturation, Saturations, Survey, TargetError,
     TimeOptions, Unset,
@@ -58,7 +59,7 @@ pub struct Request {
     /// Whether samples are calls with a state.
     pub stateful: Stateful,
     /// Model that an artifact was compiled from; its names and shapes are used for inputs and
-    /// outputs.
+    /// outputs, and the outputs are compared with it in float.
     pub like: Option<String>,
     /// Whether to return the machine's integers instead of real values.
     pub raw: bool,
@@ -95,7 +96,7 @@ impl Request {
         }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
-            (_, Some(_)) => "`--max-error`",
+            (_, Some(_)) if self.like.is_none() => "`--max-error` without `--like`",
             _ if self.strict => "`--strict`",
             _ => return Ok(()),
         };
@@ -165,7 +166,7 @@ pub struct Report {
     pub speed: Speed,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
-    /// Difference from the float reference; only for models.
+    /// Difference from the float reference; only for models, and artifacts with their model.
     #[serde(flatten)]
     pub comparison: Option<Comparison>,
     /// Accuracy, if labels were given.
@@ -246,6 +247,9 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
+    if is_artifact(&request.source.path) && request.like.is_none() {
+        report.notes.push("not compared with float: --like names the model for it".to_owned());
+    }
     report.seconds = start.elapsed().as_secs_f64();
     let waves = request.waves(&*program.compiled)?;
     Ok((report, Files { outputs: outputs.npz(request.raw)?, dump: outputs.dump, waves }))
@@ -281,7 +285,7 @@ fn ran(
     let board = request.board.as_ref().map(of_board).transpose()?.unwrap_or_default();
     let mut reference = match origin {
         Some(origin) => outcome.reference(origin)?,
-        None => FloatReference::of(&outcome.samples, &outcome.stacks),
+        None => outcome.beside_model()?,
     };
     let accuracy = labels
         .as_ref()
@@ -293,6 +297,14 @@ fn ran(
     report.notes.extend(board.notes);
     report.failures.extend(board.failures);
     Ok((report, Outputs { stacks, dump }))
+}
+
+/// Whether the tensors of a sample have the shapes of the graph's inputs.
+fn have_shapes(sample: &Sample, graph: &Graph) -> bool {
+    graph.inputs.iter().all(|&id| {
+        let name = &graph.value(id).name;
+        sample.iter().any(|(other, tensor)| other == name && tensor.shape() == graph.shape(id))
+    })
 }
 
 /// Returns the warning for a program that faults only if reading unwritten memory is a fault.
@@ -318,6 +330,8 @@ struct Outcome<'a> {
     unwritten: Option<String>,
     stacks: Vec<Stack>,
     saturations: Saturations,
+    /// Model of an artifact, and the samples in its shapes; unless samples are calls with a state.
+    beside: Option<(Graph, Vec<Sample>)>,
 }
 
 impl<'a> Outcome<'a> {
@@ -330,9 +344,9 @@ impl<'a> Outcome<'a> {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let like = request.like.as_ref().map(|path| {
             let model = model::load(path, &ModelOptions::default(), &request.inputs, context.reader)?;
-            Like::new(compiled, &model, path)
+            Like::new(compiled, &model, path).map(|like| (like, model.graph))
         });
-        let like = like.transpose()?;
+        let (like, graph) = like.transpose()?.unzip();
         let inputs = match &like {
             Some(like) => like.inputs(),
             None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
@@ -346,6 +360,8 @@ impl<'a> Outcome<'a> {
         let text = Some(&read_text as &inputs::ReadText<'_>);
         let Samples { mut samples, mut notes } =
             inputs::samples_of_calls(files, &inputs, preprocess, context.reader, text, states)?;
+        let fit = |graph: &Graph| states.is_none() && samples.iter().all(|sample| have_shapes(sample, graph));
+        let beside = graph.filter(fit).map(|graph| (graph, samples.clone()));
         if let Some(like) = &like {
             notes.splice(0..0, like.notes());
             samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
@@ -358,7 +374,16 @@ impl<'a> Outcome<'a> {
         };
         let unwritten = unwritten.into_inner().map(|error| told_of_unwritten(&error));
         let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
-        Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations })
+        Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations, beside })
+    }
+
+    /// Compares an artifact with its model in float, if the model is given.
+    fn beside_model(&self) -> Result<FloatReference, Error> {
+        let mut reference = FloatReference::of(&self.samples, &self.stacks);
+        if let Some((graph, samples)) = &self.beside {
+            reference.compare_artifact(graph, samples, &self.stacks)?;
+        }
+        Ok(reference)
     }
 
     /// Compares with the model in float, including the requested details of its layers.
@@ -414,7 +439,13 @@ impl<'a> Outcome<'a> {
         let doubt =
             doubt.and_then(|(origin, found)| doubt::doubt(origin, &self.saturations, found, &self.samples));
         if doubt.is_none() {
-            remarks.notes.extend(origin.and_then(|origin| doubt::unscaled(origin, &self.samples)));
+            let question = origin.and_then(|origin| doubt::unscaled(origin, &self.samples));
+            let is_squashed = reference.squashed.is_some();
+            let place = if is_squashed { &mut remarks.warnings } else { &mut remarks.notes };
+            place.extend(question);
+        }
+        if origin.is_none() {
+            remarks.warnings.extend(doubt::of_artifact(self.compiled, &self.saturations, &self.samples));
         }
         let is_strict = self.request.strict || self.request.max_error.is_some() || minimum.is_some();
         if is_strict {

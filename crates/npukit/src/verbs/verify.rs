@@ -133,6 +133,11 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
         op: gap.op.clone(),
         reason: gap.reason.to_string(),
     });
+    let approximated = proof.approximated.iter().map(|one| Uncovered {
+        node: one.node.clone(),
+        op: one.op.clone(),
+        reason: format!("it {}", one.method),
+    });
     let outputs = proof.outputs.iter().map(|output| OutputReport {
         name: output.name.clone(),
         elements: output.elements,
@@ -145,7 +150,7 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
         name: program.name,
         target: program.target,
         outputs: outputs.collect(),
-        uncovered: uncovered.collect(),
+        uncovered: uncovered.chain(approximated).collect(),
         counterexample: proof.counterexample.map(Into::into),
         witness: None,
         order: proof.order,

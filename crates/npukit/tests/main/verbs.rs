@@ -62,6 +62,9 @@ fn an_artifact_without_shapes_takes_those_of_its_model() {
     let (report, files) = run(&like, of_others().context()).unwrap();
     assert_eq!(files.outputs, ours.1.outputs);
     assert_eq!(report.outputs, ours.0.outputs);
+    // Measured: 0.106, with 8 fraction bits.
+    let error = report.comparison.map(|found| found.max_abs_error);
+    assert!(error.is_some_and(|error| error < 1.2 * 0.1064) && ours.0.comparison.is_none(), "{error:?}");
     assert!(report.notes.iter().any(|note| note.contains("of shape [1, 1, 8, 8]")), "{:?}", report.notes);
     let raw = run(&Request { raw: true, ..like }, of_others().context()).unwrap().1.outputs;
     let ours = run(&Request { raw: true, ..request(source(), "x.npy") }, Memory::with_digits().context());

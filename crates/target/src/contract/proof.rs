@@ -15,11 +15,25 @@ pub struct Reference {
     pub order: String,
     /// The model as it is lowered, including constants that passes have rounded.
     pub graph: Graph,
-    /// The model lowered without rounding any constants, for comparison with the float model.
+    /// The model lowered without rounding any constants, for comparison with the float model. Its
+    /// functions are exact, even those of `approximated`.
     pub unrounded: Graph,
+    /// Nodes of the model for which `graph` has approximations.
+    pub approximated: Vec<Approximation>,
     /// For each node of `graph`, the part of the program that computes it; empty if all are
     /// computed by part 0.
     pub parts: Vec<usize>,
+}
+
+/// Node of the model that the compiler approximates by other operators.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approximation {
+    /// Name of the node.
+    pub node: String,
+    /// Operator of the node.
+    pub op: String,
+    /// Method and error of the approximation, as the end of a sentence about the node.
+    pub method: String,
 }
 
 impl Reference {

@@ -17,7 +17,9 @@ pub enum CsvError {
         offset: usize,
     },
     /// A line does not hold a vector.
-    #[error("{file}:{line}: {actual} values, but a vector of this instance has {expected}")]
+    #[error(
+        "{file}:{line}: {actual} values, but a vector of this instance has {expected}; this is the format of the target's own tools, one vector per line: give samples as .npy"
+    )]
     Width {
         /// Name of the file.
         file: String,
@@ -130,7 +132,10 @@ mod tests {
     #[test]
     fn errors_name_line_and_value() {
         let message = |text: &str| read("x.csv", text.as_bytes(), 2).unwrap_err().to_string();
-        assert_eq!(message("1,2\n3\n"), "x.csv:2: 1 values, but a vector of this instance has 2");
+        assert_eq!(
+            message("1,2\n3\n"),
+            "x.csv:2: 1 values, but a vector of this instance has 2; this is the format of the target's own tools, one vector per line: give samples as .npy"
+        );
         assert_eq!(message("1,zwei\n"), "x.csv:1: value 2 is `zwei`, must be a decimal number");
         assert_eq!(message("\n"), "x.csv: no vectors");
         assert!(read("x.csv", &[b'1', 0xff], 1).unwrap_err().to_string().contains("byte 1"));

@@ -259,9 +259,10 @@ impl TcuInstance {
         if chosen(Stage::Compile, &options.options)?.text("functions") != Some("lines") {
             return Ok((Cow::Borrowed(graph), Vec::new()));
         }
-        let mut drawn = graph.clone();
-        let told = lower::lines::rewrite(&mut drawn, &self.config);
-        Ok((Cow::Owned(drawn), told))
+        let Some((drawn, approximated)) = lower::lines::drawn(graph, &self.config) else {
+            return Ok((Cow::Borrowed(graph), Vec::new()));
+        };
+        Ok((Cow::Owned(drawn), lower::lines::sentences(&approximated)))
     }
 
     fn minimise(&self, name: &str) -> Option<Minimise> {

@@ -57,7 +57,8 @@ fn text(report: &Report, view: &View) -> String {
     let lines = [
         ("first", side(&report.before)),
         ("second", side(&report.after)),
-        ("samples", report.samples.to_string()),
+        // Two files are compared as they are, whatever their samples.
+        ("samples", if report.samples > 1 { report.samples.to_string() } else { String::new() }),
         ("seconds", format!("{:.3}", report.seconds)),
     ];
     let mut text = format!("{}\n{}", facts(lines), viewed(&TENSORS, report.tensors.iter().map(row), view));

@@ -14,7 +14,7 @@ use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
 use crate::text::layers::{clock_source, latency};
-use crate::text::remarks;
+use crate::text::{remarks, written};
 use crate::verbosity::is_quiet;
 
 /// Maximum number of addresses that are shown of a memory.
@@ -38,10 +38,12 @@ pub fn run(args: &RunArgs, mut request: Request) -> Result<Answer, Failure> {
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dumps = files.dumps.iter().map(|(path, bytes)| (PathBuf::from(path), &bytes[..]));
     let drawn = motion.iter().cloned().zip(files.motion.as_deref().map(str::as_bytes));
-    write_all(
-        &outputs.chain(dumps).chain(drawn).chain(waves(args, files.waves.as_ref())).collect::<Vec<_>>(),
-    )?;
-    Ok(Answer::new(text(&report), &report).with_success(report.expectations.failed.is_empty()))
+    let waves: Vec<_> = waves(args, files.waves.as_ref()).collect();
+    // A dumped memory names its file itself.
+    let told = args.output.iter().chain(&motion).chain(waves.iter().map(|(path, _)| path));
+    let end = written(told.map(PathBuf::as_path));
+    write_all(&outputs.chain(dumps).chain(drawn).chain(waves.iter().cloned()).collect::<Vec<_>>())?;
+    Ok(Answer::new(text(&report) + &end, &report).with_success(report.expectations.failed.is_empty()))
 }
 
 fn text(report: &HandReport) -> String {

@@ -45,8 +45,15 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
             let mut staged = Staged::new(path)?;
             let (report, npz, dumped) = eval_and_dump(&request, staged.writer(), context())?;
             files.push(staged);
-            (report, npz, format!("
-{}", tensors(&dumped)))
+            (
+                report,
+                npz,
+                format!(
+                    "
+{}",
+                    tensors(&dumped)
+                ),
+            )
         }
         None => {
             let (report, npz) = eval(&request, context())?;
@@ -59,5 +66,5 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
         files.push(staged);
     }
     commit(files)?;
-    Ok(answer(&report, &table))
+    Ok(answer(&report, &table, args.output.as_deref(), dump.as_slice()))
 }

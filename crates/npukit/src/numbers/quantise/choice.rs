@@ -204,9 +204,14 @@ fn reason(candidates: &[Candidate], best: usize) -> String {
     let percent = |candidate: &Candidate| format!("{:.3} %", candidate.output_error * 100.0);
     let others = candidates.iter().enumerate().filter(|&(at, _)| at != best);
     let others: Vec<String> =
-        others.map(|(_, other)| format!("with {} by {}", other.method, percent(other))).collect();
-    let own = percent(&candidates[best]);
-    format!("the error of the outputs on the samples is {own}, {}", others.join(", "))
+        others.map(|(_, other)| format!("`{}` {}", other.method, percent(other))).collect();
+    let own = &candidates[best];
+    format!(
+        "`{}` has the least error of the outputs on the samples, {} (others: {})",
+        own.method,
+        percent(own),
+        others.join(", ")
+    )
 }
 
 /// Sums of squares over an output.
@@ -287,7 +292,9 @@ mod tests {
         let (Quantised { found, report, .. }, least) = chosen(values(1.02));
         assert_eq!((report.method.as_str(), &found), ("least-squares", &least.found));
         assert!(report.candidates[1].output_error < report.candidates[0].output_error, "{report:?}");
-        assert!(report.reason.contains("with min-max by"), "{}", report.reason);
+        let reason = "`least-squares` has the least error of the outputs on the samples, ";
+        assert!(report.reason.starts_with(reason), "{}", report.reason);
+        assert!(report.reason.contains(" (others: `min-max` "), "{}", report.reason);
         // Not if the outputs are dominated by that value.
         assert_eq!(chosen(values(3.0)).0.report.method, "min-max");
         assert_eq!(chosen(vec![0.5, -0.25]).0.report.reason, "all methods give the same scales");

@@ -14,6 +14,7 @@ use crate::model::origin::Origin;
 use crate::model::source::Source;
 use crate::numbers::finite::NonFinite;
 use crate::numbers::max_error::{MaxError, NO_INFORMATION};
+use crate::numbers::squashed;
 use crate::numbers::underflow::{self, Usage, Watch};
 use crate::numbers::weights;
 use crate::report::comparison::Comparison;
@@ -30,6 +31,8 @@ pub(super) struct FloatReference {
     /// Constants of the model with NaN or infinity.
     bad_constants: Vec<String>,
     pub underflow: Option<underflow::Report>,
+    /// Warning if outputs hide differences.
+    pub squashed: Option<String>,
     pub layer_compare: Option<layer_compare::Report>,
     pub dump: Option<layer_compare::Dump>,
 }
@@ -61,10 +64,33 @@ impl FloatReference {
         (self.non_finite.constants, self.bad_constants) = weights::non_finite_constants(graph);
         let report = |watch: &Watch, seen| watch.report(seen, &origin.model.simplified);
         self.underflow = watch.as_ref().zip(seen.as_ref()).map(|(watch, seen)| report(watch, seen));
+        Ok(self.compare_outputs(graph, stacks, reference))
+    }
+
+    /// Like [`Self::compare`], for an artifact and the graph that it was compiled from. The outputs
+    /// have the names and shapes of the model.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Eval`] if the evaluator refuses the model or a sample.
+    pub fn compare_artifact(
+        &mut self,
+        graph: &Graph,
+        samples: &[Sample],
+        stacks: &[Stack],
+    ) -> Result<(), Error> {
+        let reference = float(graph, samples)?;
+        self.non_finite = std::mem::take(&mut self.non_finite).beside(&reference);
+        self.compare_outputs(graph, stacks, reference);
+        Ok(())
+    }
+
+    fn compare_outputs(&mut self, graph: &Graph, stacks: &[Stack], reference: Vec<Stack>) -> Comparison {
         let found = compare(stacks, &reference);
+        self.squashed = squashed::told(graph, stacks, &reference);
         self.comparison = Some(found);
         self.outputs = reference;
-        Ok(found)
+        found
     }
 
     /// Returns the reasons why the run failed.
@@ -89,6 +115,7 @@ impl FloatReference {
         if self.comparison.is_some_and(|found| !found.informative) && !self.non_finite.is_compared() {
             warnings.push(NO_INFORMATION.to_owned());
         }
+        warnings.extend(self.squashed.clone());
         warnings.extend(self.underflow.as_ref().and_then(underflow::Report::warning));
         if let Some(origin) = origin.filter(|origin| self.suggests_calibration(origin, saturations)) {
             warnings.push(calibration_line(request, origin, saturations.results));

@@ -3,7 +3,9 @@
 
 use npukit_graph::Graph;
 use npukit_numeric::{RoundingModel, SplitMix64, Tensor};
-use npukit_target::{BoundedProgram, Compiled, Phase, PossibleSaturation, RangeTensor, TargetError};
+use npukit_target::{
+    BoundedProgram, Compiled, HostStepReport, Phase, PossibleSaturation, RangeTensor, TargetError,
+};
 use npukit_verify::{Bounding, Corner, OutputBound};
 use rayon::prelude::*;
 
@@ -83,17 +85,34 @@ pub(super) fn bounds(
     };
     let worst = worst(&boxes, &known.machine.worst);
     let runs = samples.into_iter().chain(drawn(&boxes, request.random)).chain(worst).collect::<Vec<Sample>>();
-    let observed = match is_comparable(compiled, &*program) && !runs.is_empty() {
+    let steps = compiled.report().host_steps;
+    let not_run = not_comparable(&steps, &*program);
+    let observed = match not_run.is_none() && !runs.is_empty() {
         true => Some(observed(&origin.model.graph, compiled, &runs)?),
         false => None,
     };
-    Ok(report(request, &known, program.has_constants_of_model(), observed.as_deref(), runs.len()))
+    let mut report =
+        report(request, &known, program.has_constants_of_model(), observed.as_deref(), runs.len());
+    report.not_run = not_run;
+    for output in &mut report.outputs {
+        output.before = steps.iter().find(|step| step.output == output.name).map(|step| step.op.clone());
+    }
+    Ok(report)
+}
+
+/// Returns why bounds cannot be compared with the model's outputs; `None` if they can.
+fn not_comparable(steps: &[HostStepReport], program: &dyn BoundedProgram) -> Option<String> {
+    let operators: Vec<&str> = steps.iter().map(|step| step.op.as_str()).collect();
+    if !operators.is_empty() {
+        return Some(format!("bounds are of values before steps on the host: {}", operators.join(", ")));
+    }
+    (!program.has_constants_of_model()).then(|| "the program has other constants than the model".to_owned())
 }
 
 /// Whether bounds can be compared with the model's outputs. They do not cover host steps after the
 /// program.
 pub(super) fn is_comparable(compiled: &dyn Compiled, program: &dyn BoundedProgram) -> bool {
-    compiled.report().host_steps.is_empty() && program.has_constants_of_model()
+    not_comparable(&compiled.report().host_steps, program).is_none()
 }
 
 /// Results of runs on ranges.
@@ -243,6 +262,7 @@ fn report(
         let observed = observed.and_then(|observed| observed.get(index).copied());
         OutputReport {
             name: output.name.clone(),
+            before: None,
             certified,
             certified_any_rounding: any.as_ref().and_then(|any| finite(any.outputs.get(index)?.error)),
             observed,
@@ -263,6 +283,7 @@ fn report(
         against_model,
         outputs: bounding.outputs.iter().enumerate().map(output).collect(),
         observed_inputs: if observed.is_some() { runs } else { 0 },
+        not_run: None,
         holds,
         cannot_saturate: bounding.saturations.is_empty(),
         saturations: bounding.saturations.iter().map(saturation).collect(),

@@ -34,6 +34,11 @@ pub fn certify(request: &Request, context: Context<'_>) -> Result<(Report, Optio
 pub(super) fn check(request: &Request, path: &str, context: Context<'_>) -> Result<Report, Error> {
     let failed = |source| Error::Certificate { path: path.to_owned(), source };
     let certificate = Certificate::parse(&context.reader.read(path)?).map_err(failed)?;
+    let mut request = request.clone();
+    if request.artifact.is_none() && request.source.target.is_none() {
+        request.source.target = Some(certificate.subject.instance.name.clone());
+    }
+    let request = &request;
     let (pair, subject) = Pair::identified(request, Some(&certificate.subject.artifact), context)?;
     certificate.subject.check(&subject).map_err(failed)?;
     let mut seeds = certificate.claim.seeds.clone();

@@ -90,7 +90,7 @@ impl<'a> ModelField<'a> {
         let executable = &self.model.executable;
         let (unrounded, fractions) = planned(&executable.plan, graph)?;
         let graph = rounded(&executable.fabric, &unrounded, fractions).map_err(TargetError::Refused)?;
-        Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
+        Ok(Reference { order: String::new(), graph, unrounded, approximated: Vec::new(), parts: Vec::new() })
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetEr
             .map_err(TargetError::failed)
     };
     let [graph, unrounded] = [made(true)?, made(false)?];
-    Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
+    Ok(Reference { order: String::new(), graph, unrounded, approximated: Vec::new(), parts: Vec::new() })
 }
 
 /// Rewrites a graph node by node.

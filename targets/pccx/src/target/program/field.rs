@@ -93,7 +93,8 @@ impl FieldProgram for PccxField<'_> {
             let (config, options) = (&self.owner.config, self.options()?);
             let made = |constants| reference(config, graph, &options, constants).map_err(TargetError::failed);
             let [graph, unrounded] = [made(Constants::Machine)?, made(Constants::Exact)?];
-            Ok(Reference { order: String::new(), graph, unrounded, parts: Vec::new() })
+            let order = String::new();
+            Ok(Reference { order, graph, unrounded, approximated: Vec::new(), parts: Vec::new() })
         };
         Box::new(std::iter::once_with(reference))
     }

@@ -10,6 +10,7 @@ use std::f64::consts::SQRT_2;
 use npukit_graph::op::{Binary, BinaryKind, Clip, Unary, UnaryKind};
 use npukit_graph::{Graph, Op, Operator};
 use npukit_numeric::NumberFormat;
+use npukit_target::Approximation;
 
 use super::add_floats;
 use super::parts::{Parts, replace_nodes};
@@ -40,30 +41,43 @@ struct Lines {
     ends: Vec<[f64; 2]>,
 }
 
-/// Replaces every supported function by its lines. Returns one sentence per kind of function, with
-/// its error.
-pub fn rewrite(graph: &mut Graph, config: &Config) -> Vec<String> {
-    let mut told = Vec::new();
+/// Returns the graph with lines instead of every supported function, and these functions. `None`
+/// without such a function, or if the instance has tables.
+pub fn drawn(graph: &Graph, config: &Config) -> Option<(Graph, Vec<Approximation>)> {
     if config.has_lookup() {
-        return told;
+        return None;
     }
     let format = config.data_type.format();
-    for node in &graph.nodes {
-        let Op::Unary(Unary { kind }) = &node.op else { continue };
-        let Some(form) = Form::of(*kind) else { continue };
-        let error = form.fitted(format).error(&form);
-        let text = format!(
-            "{} is approximated by {LINES} lines on either side of zero; the error is up to {error:.4}, plus rounding",
-            node.op.name()
-        );
+    let approximated: Vec<Approximation> = graph
+        .nodes
+        .iter()
+        .filter_map(|node| {
+            let form = Form::of_op(&node.op)?;
+            let error = form.fitted(format).error(&form);
+            let method = format!(
+                "is approximated by {LINES} lines on either side of zero; the error is up to {error:.4}, plus rounding"
+            );
+            Some(Approximation { node: node.name.clone(), op: node.op.name().to_owned(), method })
+        })
+        .collect();
+    if approximated.is_empty() {
+        return None;
+    }
+    let mut drawn = graph.clone();
+    replace_nodes(&mut drawn, |parts, node| {
+        parts.draw(node.inputs.first().copied()?, &Form::of_op(&node.op)?, format)
+    });
+    Some((drawn, approximated))
+}
+
+/// Returns one sentence per kind of function.
+pub fn sentences(approximated: &[Approximation]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for text in approximated.iter().map(|one| format!("{} {}", one.op, one.method)) {
         if !told.contains(&text) {
             told.push(text);
         }
     }
-    replace_nodes(graph, |parts, node| match &node.op {
-        Op::Unary(Unary { kind }) => parts.draw(node.inputs.first().copied()?, &Form::of(*kind)?, format),
-        _ => None,
-    });
     told
 }
 
@@ -101,6 +115,13 @@ impl Parts<'_> {
 }
 
 impl Form {
+    fn of_op(op: &Op) -> Option<Self> {
+        match op {
+            Op::Unary(Unary { kind }) => Self::of(*kind),
+            _ => None,
+        }
+    }
+
     fn of(kind: UnaryKind) -> Option<Self> {
         let half =
             Self { rising: |x| 1.0 / (1.0 + (-x).exp()) - 0.5, limit: 0.5, is_gate: false, alpha: 1.0 };

@@ -30,8 +30,8 @@ pub(super) fn cut(graph: &Graph, part: &FieldPart<'_>) -> Result<Graph, SegmentE
     Ok(graph.part(&known, &results))
 }
 
-/// Returns the reference with index `order`, the same for all segments. `None` if the segments do
-/// not have that many orders.
+/// Returns the reference with index `order`. A segment with fewer references takes them in turn.
+/// `None` if no segment has that many.
 pub(super) fn reference(
     field: &SegmentedField<'_>,
     graph: &Graph,
@@ -42,30 +42,48 @@ pub(super) fn reference(
         .transpose()
 }
 
-/// Returns a possible graph for each part; `None` if a segment does not have that many orders.
+/// Returns a possible graph for each part; `None` if no segment has that many.
 fn pieces(
     field: &SegmentedField<'_>,
     graph: &Graph,
     order: usize,
 ) -> Result<Option<Vec<Reference>>, TargetError> {
+    let cut = |part| cut(graph, part).map_err(TargetError::failed);
+    let cuts = field.parts.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
+    let known = |(part, piece): (&FieldPart<'_>, &Graph)| match &part.work {
+        Work::Chip(_, program) => program.references(piece).nth(order),
+        Work::Host(_) => None,
+    };
+    let known: Vec<_> = field.parts.iter().zip(&cuts).map(known).collect();
+    // Without a segment there is only one.
+    if order > 0 && known.iter().all(Option::is_none) {
+        return Ok(None);
+    }
     let mut pieces = Vec::new();
-    for part in &field.parts {
-        let piece = cut(graph, part).map_err(TargetError::failed)?;
+    for ((part, piece), known) in field.parts.iter().zip(cuts).zip(known) {
         pieces.push(match &part.work {
-            Work::Chip(_, program) => match program.references(&piece).nth(order) {
-                Some(reference) => reference?,
-                None => return Ok(None),
-            },
+            Work::Chip(_, program) => {
+                let again = || {
+                    let all = program.references(&piece).count();
+                    program.references(&piece).nth(order.checked_rem(all)?)
+                };
+                let Some(reference) = known.or_else(again) else { return Ok(None) };
+                reference?
+            }
             Work::Host(own) => {
                 ends::are_of(graph, own).map_err(TargetError::failed)?;
                 let (graph, unrounded) = (piece.clone(), piece);
-                Reference { order: String::new(), graph, unrounded, parts: Vec::new() }
+                Reference {
+                    order: String::new(),
+                    graph,
+                    unrounded,
+                    approximated: Vec::new(),
+                    parts: Vec::new(),
+                }
             }
         });
     }
-    // Without a segment there is only one order.
-    let is_one = order == 0 || field.parts.iter().any(|part| matches!(part.work, Work::Chip(..)));
-    Ok(is_one.then_some(pieces))
+    Ok(Some(pieces))
 }
 
 fn put_together(
@@ -85,7 +103,9 @@ fn put_together(
     // Default: host parts alone have no order.
     let order =
         pieces.iter().map(|piece| piece.order.clone()).find(|order| !order.is_empty()).unwrap_or_default();
-    Ok(Reference { order, graph: rounded.graph, unrounded: unrounded.graph, parts: rounded.parts })
+    let approximated = pieces.into_iter().flat_map(|piece| piece.approximated).collect();
+    let Composed { graph, parts, .. } = rounded;
+    Ok(Reference { order, graph, unrounded: unrounded.graph, approximated, parts })
 }
 
 /// A graph under construction.

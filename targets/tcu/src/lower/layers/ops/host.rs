@@ -4,6 +4,7 @@ use npukit_graph::op::{LogSoftmax, Softmax, UnaryKind};
 use npukit_graph::{NodeId, Op, Operator, ValueId};
 
 use super::rearrange;
+use super::refusal::way;
 use crate::lower::layers::{Builder, Lowered, Reject};
 use crate::program::{HostOp, HostStep};
 
@@ -43,7 +44,7 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Low
     builder.add_host_step(HostStep {
         node: node.name.clone(),
         output: builder.graph.value(output).name.clone(),
-        reason: format!("the array cannot compute {}", node.op.name()),
+        reason: format!("the array cannot compute {0}{1}", node.op.name(), way(node.op.name())),
         op,
     });
     Ok(Some(Lowered::Views))

@@ -52,10 +52,21 @@ fn one_format() -> Reject {
     )
 }
 
+/// Returns how the accelerator can compute a function of one element instead of the host, as the
+/// end of a sentence; empty for other operators.
+pub fn way(function: &str) -> &'static str {
+    match function {
+        "Sigmoid" | "Tanh" | "Swish" | "Gelu" => {
+            " (`--option functions=lines` approximates it, an instance with `+lut` has tables for it)"
+        }
+        _ => "",
+    }
+}
+
 /// Returns the reason for a function that needs a lookup table.
 pub fn needs_lookup(function: &str) -> Reject {
     Reject::new(
-        format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
+        format!("the SIMD unit adds, multiplies and compares; it has no {function}{}", way(function)),
         "use an instance with the lookup extension (`lookup_tables` above 0; above 1 in FLOAT32), or \
          move it to the model's end and let the host do it",
     )

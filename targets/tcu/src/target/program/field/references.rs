@@ -7,18 +7,30 @@ use npukit_numeric::Tensor;
 use npukit_target::Reference;
 
 use crate::config::{Config, DataType};
-use crate::lower::{Order, prepare_scaled};
+use crate::lower::{Order, lines, prepare_scaled};
 
-/// Returns one reference for each order of the bias.
+/// Orders of the bias, and their names.
+const ORDERS: [(&str, Order); 2] =
+    [("bias first", Order::Default), ("bias in the order of Tensil's compiler", Order::Upstream)];
+
+/// Returns one reference for each order of the bias; then again with functions approximated by
+/// lines, if the model has such functions.
 pub(super) fn of(graph: &Graph, config: &Config, scales: Scales) -> impl Iterator<Item = Reference> {
     let exact = Config { data_type: DataType::Float32, ..config.clone() };
-    let orders =
-        [("bias first", Order::Default), ("bias in the order of Tensil's compiler", Order::Upstream)];
-    let reference = move |(name, order): (&str, Order)| {
-        let [graph, unrounded] = [config, &exact].map(|config| prepared(graph, config, order, &scales));
-        Reference { order: name.to_owned(), graph, unrounded, parts: Vec::new() }
+    let drawn = lines::drawn(graph, config);
+    let forms = [false, true].into_iter().take(1 + usize::from(drawn.is_some()));
+    let reference = move |(is_drawn, (name, order)): (bool, (&str, Order))| {
+        let drawn = drawn.as_ref().filter(|_| is_drawn);
+        let lowered = drawn.map_or(graph, |(graph, _)| graph);
+        Reference {
+            order: name.to_owned(),
+            graph: prepared(lowered, config, order, &scales),
+            unrounded: prepared(graph, &exact, order, &scales),
+            approximated: drawn.map_or_else(Vec::new, |(_, approximated)| approximated.clone()),
+            parts: Vec::new(),
+        }
     };
-    orders.into_iter().map(reference)
+    forms.flat_map(|is_drawn| ORDERS.map(|order| (is_drawn, order))).map(reference)
 }
 
 fn prepared(graph: &Graph, config: &Config, order: Order, scales: &Scales) -> Graph {

@@ -1,0 +1,105 @@
+//! Messages and reports that new users meet: each names the next step, and none contradicts itself.
+
+use super::npu::{DIGITS, IMAGES, Npu, array};
+use super::onnx::{Model, SIZE};
+
+const TARGET: &str = "tcu:pynqz1";
+/// Artifacts of `m.onnx` and of the embedded network.
+const SMALL: &str = "out/m_onnx_pynqz1.tmodel";
+const NETWORK: &str = "out/digits_onnx_pynqz1.tmodel";
+
+/// Returns a folder with a product and `operator` as `m.onnx`, and two samples of equal elements.
+fn small(operator: &str, element: f32) -> Npu {
+    let npu = Npu::new();
+    npu.write("m.onnx", Model { operator, ..Model::default() }.bytes());
+    npu.write("x.npy", array(&[2, SIZE], &[element; 2 * SIZE]));
+    npu
+}
+
+/// Compiles the embedded network to [`NETWORK`].
+fn compiled() -> Npu {
+    let npu = Npu::new();
+    let (out, _) = npu.text(0, &["compile", DIGITS, "--target", TARGET, "-o", "out"]);
+    assert!(out.contains(&format!("next: npu run {NETWORK} --input FILE")), "{out}");
+    npu
+}
+
+#[test]
+fn a_host_step_leaves_an_upper_bound_of_the_rate() {
+    let npu = small("Softmax", 0.5);
+    for verb in ["compile", "time", "run"] {
+        let inputs = if verb == "run" { &["--input", "x.npy"][..] } else { &[] };
+        let (out, _) = npu.text(0, &[&[verb, "m.onnx", "--target", TARGET], inputs].concat());
+        let line = out.lines().find(|line| line.starts_with("latency")).unwrap();
+        assert!(line.contains("µs, at most ") && line.contains(" frames/s at 50 MHz"), "{line}");
+        assert!(line.ends_with("(accelerator alone; 1 host step not counted)"), "{line}");
+    }
+}
+
+#[test]
+fn lines_are_named_as_not_covered() {
+    let npu = small("Sigmoid", 0.5);
+    let lines = ["--target", TARGET, "--option", "functions=lines"];
+    npu.text(0, &[&["compile", "m.onnx", "-o", "out"], &lines[..]].concat());
+    for given in [&lines[..], &["--artifact", SMALL]] {
+        let (out, _) = npu.text(1, &[&["verify", "m.onnx"], given].concat());
+        assert!(out.contains("not proved: 1 node not covered; the rest is proved"), "{out}");
+        let gap = "not covered: node `follower` (Sigmoid): it is approximated by 4 lines";
+        assert!(out.contains(gap) && !out.contains("first difference"), "{out}");
+    }
+    // Without lines, the host computes the function, and its reason names both ways out.
+    let (out, _) = npu.text(0, &["compile", "m.onnx", "--target", TARGET, "-o", "host"]);
+    assert!(out.contains("functions=lines") && out.contains("+lut"), "{out}");
+}
+
+#[test]
+fn an_artifact_is_compared_with_its_model() {
+    let npu = compiled();
+    let run = ["run", NETWORK, "--input", IMAGES, "--samples", "9"];
+    let (out, _) = npu.text(0, &run);
+    assert!(out.contains("not compared with float: --like names the model for it"), "{out}");
+    let like = [&run[..], &["--like", DIGITS]].concat();
+    let (out, _) = npu.text(0, &[&like[..], &["--max-error", "5%", "-o", "y.npz"]].concat());
+    assert!(out.contains("signal to noise") && !out.contains("not compared"), "{out}");
+    assert!(out.contains("and 1 sample more, in y.npz") && out.contains("wrote y.npz"), "{out}");
+    npu.text(1, &[&like[..], &["--max-error", "0"]].concat());
+    let (out, _) = npu.text(0, &["report", NETWORK, "--input", IMAGES, "--samples", "9", "-o", "r.html"]);
+    assert!(out.contains("timed, run on 9 samples; not compared with float, as the model"), "{out}");
+}
+
+#[test]
+fn a_folder_and_an_artifact_name_the_right_file() {
+    let npu = compiled();
+    for verb in ["run", "report", "time"] {
+        let (_, error) = npu.text(2, &[verb, "out"]);
+        assert!(error.contains("is a folder") && error.contains(NETWORK), "{verb}: {error}");
+    }
+    let (_, error) = npu.text(1, &["verify", NETWORK]);
+    assert!(error.contains("npu verify MODEL --artifact FILE"), "{error}");
+    let (_, error) = npu.text(1, &["run", DIGITS, "--target", TARGET, "--input", "random"]);
+    assert!(error.contains("`random:1`"), "{error}");
+}
+
+#[test]
+fn values_that_say_nothing_are_warned_of() {
+    let npu = small("Softmax", 255.0);
+    npu.text(0, &["compile", "m.onnx", "--target", TARGET, "-o", "out"]);
+    let (out, _) = npu.text(0, &["run", SMALL, "--input", "x.npy"]);
+    let warning = out.find("of the artifact do not fit its numbers").unwrap_or_else(|| panic!("{out}"));
+    assert!(warning < out.find("histogram").unwrap() && out.contains("--scale 1/255"), "{out}");
+    let npu = small("Softmax", 60.0);
+    let (out, _) = npu.text(0, &["run", "m.onnx", "--target", TARGET, "--input", "x.npy"]);
+    assert!(out.contains("are 0 or 1, the limits of Softmax"), "{out}");
+}
+
+#[test]
+fn bounds_name_what_they_bound() {
+    let npu = small("Softmax", 100.0);
+    let verify = ["verify", "m.onnx", "--target", TARGET, "--bounds"];
+    let (out, _) = npu.text(0, &[&verify[..], &["--input", "x.npy", "--scale", "1/255", "--hull"]].concat());
+    assert!(out.contains("y, before Softmax"), "{out}");
+    assert!(out.contains("none: bounds are of values before steps on the host: Softmax"), "{out}");
+    npu.text(0, &["verify", "m.onnx", "--target", TARGET, "-o", "p.json"]);
+    let (out, _) = npu.text(0, &["verify", "m.onnx", "--certificate", "p.json"]);
+    assert!(out.contains("holds"), "{out}");
+}
