@@ -146,7 +146,7 @@ class Programs(Folder):
     def cycles(self, program):
         """Cycles of the clock with the simulated board's memory."""
         options = ["--axi-bits", "64", "--latency", "18"]
-        return json.loads(npu("time", program.manifest, "--json", *options).stdout)["cycles"]["model"]
+        return json.loads(npu("time", program.manifest, "--json", *options).stdout)["cycles"]["hw"]
 
     def test_status(self):
         program = compiled("mlp")

@@ -64,12 +64,12 @@ def published() -> list:
 
 
 def _published(folder, name, board, input_name, output_name, csv, count):
-    told = json.loads((folder / "outputs.json").read_text())
+    outputs = json.loads((folder / "outputs.json").read_text())
     manifest = next(folder.glob("*.tmodel"))
     lanes = json.loads(manifest.read_text())["arch"]["array_size"]
-    values = np.loadtxt(folder / csv, delimiter=",", dtype=np.float32).reshape(len(told["runs"]), -1, lanes)
+    values = np.loadtxt(folder / csv, delimiter=",", dtype=np.float32).reshape(len(outputs["runs"]), -1, lanes)
     runs = []
-    for run, vectors in list(zip(told["runs"], values))[:count]:
+    for run, vectors in list(zip(outputs["runs"], values))[:count]:
         output = np.array(run["output_raw"], dtype=np.int32).reshape(-1, lanes)
         runs.append(({input_name: vectors}, {output_name: output}))
     return Program(name, manifest, f"tcu:{board}", int(board.split("@")[1]) // 8, runs, "published results")

@@ -105,7 +105,7 @@ class Programs(Folder):
         self.assertFalse(tcu.samples_lost)
         report = npu("time", program.manifest, "--from-samples", samples, "--sample-interval", "100", "--json")
         clock = npu("time", program.manifest, "--json", "--axi-bits", "64", "--latency", "18")
-        sampled, model_cycles = json.loads(report.stdout)["cycles"]["samples"], json.loads(clock.stdout)["cycles"]["model"]
+        sampled, model_cycles = json.loads(report.stdout)["cycles"]["samples"], json.loads(clock.stdout)["cycles"]["hw"]
         self.assertLess(abs(sampled - model_cycles), 200)
 
     def test_registers(self):

@@ -1,5 +1,5 @@
 ; npu run post_res_act_pool.s --target opu
-; The forms of `@post` of order 1: residual, activation, pooling. Pooling takes the larger of two neighbours in a row.
+; The forms of `@post` of order 1: residual, activation, pooling. Pooling takes the larger of two neighbors in a row.
 ; Expected: exact fractions (Python), by the formulas of chapters 2.3.2 and 3 of the draft.
 
 .data features.0[0], 10, -48

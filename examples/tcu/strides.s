@@ -1,6 +1,6 @@
 ; npu run strides.s --target tcu:cmoda7
 ; Vectors 2^s apart: a 4x4 grid of vectors is turned about its diagonal by four moves, as columns are 4 apart; then every
-; second vector is added to its neighbour. Stride and address belong to each side of a move.
+; second vector is added to its neighbor. Stride and address belong to each side of a move.
 ; Expected by hand: vector (row, column) holds 10 row + column, so (i, j) of the result holds 10 j + i.
 
 .rept 16

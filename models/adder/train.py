@@ -32,7 +32,7 @@ SEED = 2026
 STEPS = 3000
 BATCH = 256
 RATE = 4e-3
-QUANTISED_FROM = 0.6  # share of the steps before rounding begins
+QUANTIZED_FROM = 0.6  # share of the steps before rounding begins
 ASSETS = Path(__file__).resolve().parents[2] / "crates" / "npukit" / "assets"
 
 ALPHABET = "\n +=0123456789"
@@ -128,7 +128,7 @@ def bfloat16(x):
 
 
 def blocks(x):
-    """`x` as 32 neighbours share an exponent: 8 bits each, cut off."""
+    """`x` as 32 neighbors share an exponent: 8 bits each, cut off."""
     width = x.shape[-1]
     padded = np.pad(bfloat16(x), [(0, 0)] * (x.ndim - 1) + [(0, -width % 32)])
     parts = padded.reshape(*padded.shape[:-1], -1, 32)
@@ -186,7 +186,7 @@ COS, SIN = angles()
 
 
 def rotate(x, first, sign=1):
-    """Rotates neighbouring features of `x [batch, heads, sequence, HEAD]`, whose positions begin at `first`."""
+    """Rotates neighboring features of `x [batch, heads, sequence, HEAD]`, whose positions begin at `first`."""
     positions = slice(first, first + x.shape[2])
     even, odd, cos, sin = x[..., 0::2], x[..., 1::2], COS[positions], sign * SIN[positions]
     out = np.empty_like(x)
@@ -196,7 +196,7 @@ def rotate(x, first, sign=1):
 
 
 def attention(q, k, v, first, numbers):
-    """Causal attention of queries from position `first` on; neighbouring query heads share a key head."""
+    """Causal attention of queries from position `first` on; neighboring query heads share a key head."""
     batch, queries, length = len(q), q.shape[1], k.shape[1]
     split = lambda x, heads: x.reshape(batch, -1, heads, HEAD).transpose(0, 2, 1, 3)
     merge = lambda x: x.transpose(0, 2, 1, 3).reshape(batch, x.shape[2], -1)
@@ -335,7 +335,7 @@ def train(steps):
     start = time.monotonic()
     for step, (a, b) in zip(range(1, steps + 1), batches(rng, BATCH, held_out)):
         codes = lines(a, b)
-        numbers = INT4 if step > QUANTISED_FROM * steps and step % 2 == 0 else FLOAT
+        numbers = INT4 if step > QUANTIZED_FROM * steps and step % 2 == 0 else FLOAT
         logits, back = forward(parameters, codes[:, :LENGTH], PROMPT - 1, numbers)
         value, gradient = loss(logits, codes[:, PROMPT:])
         named = back(gradient)

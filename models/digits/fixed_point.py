@@ -2,7 +2,7 @@
 
 A check on the trained network, written apart from npukit's own arithmetic: 16 bits with 8 of them
 fraction, products summed one at a time into 16 bits, ties rounded to even. The batch
-normalisation is folded into the convolution before it, as a compiler does.
+normalization is folded into the convolution before it, as a compiler does.
 """
 
 import numpy as np

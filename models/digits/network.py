@@ -42,7 +42,7 @@ class Conv:
 
 
 class BatchNorm:
-    """Normalises every channel to mean 0 and variance 1, then scales and shifts it."""
+    """Normalizes every channel to mean 0 and variance 1, then scales and shifts it."""
 
     def __init__(self, channels):
         self.gamma = np.ones(channels, np.float32)
@@ -65,8 +65,8 @@ class BatchNorm:
         dgamma, dbeta = (dy * self.unit).sum(axis=(0, 2, 3)), dy.sum(axis=(0, 2, 3))
         self.grads = [dgamma, dbeta]
         count = np.float32(dy.size / len(self.gamma))
-        centred = dy - (dbeta[:, None, None] + self.unit * dgamma[:, None, None]) / count
-        return centred * (self.gamma * self.inv)[:, None, None]
+        centered = dy - (dbeta[:, None, None] + self.unit * dgamma[:, None, None]) / count
+        return centered * (self.gamma * self.inv)[:, None, None]
 
 
 class Relu:

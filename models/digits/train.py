@@ -83,7 +83,7 @@ class Adam:
 def train(images, labels):
     """A trained network: the rate falls to zero along a half cosine."""
     rng = np.random.default_rng(SEED)
-    net, optimiser = Network(rng), Adam()
+    net, optimizer = Network(rng), Adam()
     for epoch in range(EPOCHS):
         rate = RATE * 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
         order = rng.permutation(len(images))
@@ -91,7 +91,7 @@ def train(images, labels):
             batch = order[start : start + BATCH]
             logits = net.forward(shifted(images[batch], rng), training=True)
             net.backward(loss_slope(logits, labels[batch]))
-            optimiser.step(net, rate)
+            optimizer.step(net, rate)
     return net
 
 
@@ -105,9 +105,9 @@ def fixed_logits(net, images, lanes):
     return fixed_point.logits(net, images, machine), machine.saturated
 
 
-def report(net, serialised, images, labels):
+def report(net, serialized, images, labels):
     """Prints accuracy in float (ONNX Runtime) and in FP16BP8; both must be good enough to ship."""
-    session = onnxruntime.InferenceSession(serialised, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(serialized, providers=["CPUExecutionProvider"])
     (logits,) = session.run(None, {"image": images})
     in_float = accuracy(logits, labels)
     print(f"{len(images)} held-out images, float accuracy {in_float:.4f}, logits to {abs(logits).max():.2f}")
@@ -127,10 +127,10 @@ def main():
     output = parser.parse_args().output
     train_images, images, train_labels, labels = data()
     net = train(train_images, train_labels)
-    serialised = export.model(net).SerializeToString(deterministic=True)
-    report(net, serialised, images, labels)
+    serialized = export.model(net).SerializeToString(deterministic=True)
+    report(net, serialized, images, labels)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "digits.onnx").write_bytes(serialised)
+    (output / "digits.onnx").write_bytes(serialized)
     np.save(output / "digits_images.npy", images)
     np.save(output / "digits_labels.npy", labels)
     np.save(output / "digits_calibration.npy", train_images[:CALIBRATION])

@@ -77,15 +77,15 @@ def main():
     parser.add_argument("-o", "--output", type=Path, default=ASSETS, help="folder to write to")
     output = parser.parse_args().output
     train_images, images, train_labels, labels = data()
-    serialised = model(train(train_images, train_labels)).SerializeToString(deterministic=True)
-    session = onnxruntime.InferenceSession(serialised, providers=["CPUExecutionProvider"])
+    serialized = model(train(train_images, train_labels)).SerializeToString(deterministic=True)
+    session = onnxruntime.InferenceSession(serialized, providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {"image": images})
     right = accuracy(found, labels)
     print(f"{len(images)} held-out images, float accuracy {right:.4f}, logits to {abs(found).max():.2f}")
     if right < 0.95:
         raise SystemExit("not good enough: nothing written")
     output.mkdir(parents=True, exist_ok=True)
-    (output / "digits_mlp.onnx").write_bytes(serialised)
+    (output / "digits_mlp.onnx").write_bytes(serialized)
 
 
 if __name__ == "__main__":

@@ -42,9 +42,9 @@ fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Tensor> {
         (b'i', 8) | (b'u', 4 | 8) => held::<i64>(array, "int64", TensorData::I64)?,
         (b'i' | b'u', _) => held::<i32>(array, "int32", TensorData::I32)?,
         _ => {
-            let told =
+            let message =
                 format!("an array of {dtype} cannot be an input; legal: floats, integers and truth values");
-            return Err(PyTypeError::new_err(told));
+            return Err(PyTypeError::new_err(message));
         }
     };
     let element = match (kind, size) {

@@ -10,15 +10,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Files by name.
-pub type Held = Arc<BTreeMap<String, Vec<u8>>>;
+pub type NamedFiles = Arc<BTreeMap<String, Vec<u8>>>;
 
 /// Merges the files of two holders. Equal names with different contents are an error.
-pub fn together(one: &Held, other: &Held) -> PyResult<Held> {
+pub fn together(one: &NamedFiles, other: &NamedFiles) -> PyResult<NamedFiles> {
     if let Some((name, _)) =
         one.iter().find(|(name, bytes)| other.get(*name).is_some_and(|held| held != *bytes))
     {
-        let told = format!("two files are called {name:?}: save one of them under another name");
-        return Err(PyValueError::new_err(told));
+        let message = format!("two files are called {name:?}: save one of them under another name");
+        return Err(PyValueError::new_err(message));
     }
     let all = one.iter().chain(other.iter());
     Ok(Arc::new(all.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()))
@@ -29,7 +29,7 @@ static CACHE: LazyLock<Cache> =
     LazyLock::new(|| Cache::new(concat!("python ", env!("CARGO_PKG_VERSION")).to_owned(), None));
 
 /// Reader of files held by Python, and of files on the disk.
-pub struct Files(pub Held);
+pub struct Files(pub NamedFiles);
 
 impl Reader for Files {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
@@ -68,7 +68,7 @@ fn walk(path: &Path, files: &mut Vec<String>) -> io::Result<()> {
 impl Files {
     /// Creates a reader of the disk only.
     pub fn of_disk() -> Self {
-        Self(Held::default())
+        Self(NamedFiles::default())
     }
 
     /// Context in which a verb runs.

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{self, Named};
-use crate::context::{Files, Held, together};
+use crate::context::{Files, NamedFiles, together};
 use crate::model::Model;
 use crate::program::Program;
 use crate::source::Values;
@@ -43,7 +43,7 @@ pub struct Differing<'py> {
 
 /// Settings shared by both sides.
 struct Gathered {
-    held: Held,
+    held: NamedFiles,
     /// Settings for reading and compiling models, from the first side that has them.
     source: Option<Source>,
 }
@@ -112,8 +112,8 @@ impl Gathered {
             _ => known.model == source.model,
         };
         if !is_same {
-            let told = "both sides must be read and compiled with the same settings; save one program, and compare the result of `read`";
-            return Err(PyValueError::new_err(told));
+            let message = "both sides must be read and compiled with the same settings; save one program, and compare the result of `read`";
+            return Err(PyValueError::new_err(message));
         }
         if !is_compiled(known) {
             *known = source;

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
 
 use crate::arrays::{self, Named};
-use crate::context::{Files, Held};
+use crate::context::{Files, NamedFiles};
 use crate::errors::raised;
 use crate::source::{Numbers, Reading};
 use crate::verbs::json;
@@ -43,7 +43,7 @@ struct Inner {
     exploration: npukit::explore::Exploration,
     request: Request,
     space: String,
-    held: Held,
+    held: NamedFiles,
     /// Points that `evaluate_all` has finished since the last call of `found`.
     found: Mutex<Vec<Point>>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use npukit::{Error, HandError, MachineMemory, Memories};
+use npukit::{Error, MachineMemory, Memories, MemoryFileError};
 use pyo3::prelude::*;
 
 use crate::arrays::shaped;
@@ -70,7 +70,7 @@ impl Machine {
         count: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let memories = self.memories();
-        let fault = |error: HandError| raised(py, &Error::from(error));
+        let fault = |error: MemoryFileError| raised(py, &Error::from(error));
         let numbers = memories.read(memory, address, count).map_err(fault)?;
         let memory = memories.named(memory).map_err(fault)?;
         let shape = [numbers.len() / memory.lanes.max(1), memory.lanes];

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{self, Named};
-use crate::context::{Files, Held};
+use crate::context::{Files, NamedFiles};
 use crate::program::{Program, plain};
 use crate::source::{Compilation, Reading, Values};
 use crate::work::run;
@@ -21,7 +21,7 @@ pub type Port = (String, Vec<usize>);
 #[pyclass(frozen, module = "npukit._npukit")]
 pub struct Model {
     path: String,
-    held: Held,
+    held: NamedFiles,
     options: ModelOptions,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
@@ -166,7 +166,7 @@ impl Model {
     }
 
     /// Files that Python holds for the model.
-    pub fn held(&self) -> &Held {
+    pub fn held(&self) -> &NamedFiles {
         &self.held
     }
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit::verbs::compile::Made;
+use npukit::verbs::compile::Compilation;
 use npukit::verbs::{lint, report, run as run_verb, time, trace, verify};
-use npukit::{ArtifactFile, MaxError, Meaning, Source};
+use npukit::{ArtifactFile, HazardMode, MaxError, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{self, Named};
-use crate::context::{Files, Held, together};
+use crate::context::{Files, NamedFiles, together};
 use crate::model::{Model, Port, traced};
 use crate::source::{Values, unknown};
 use crate::verbs::json;
@@ -23,7 +23,7 @@ pub struct Program(Arc<Inner>);
 
 struct Inner {
     source: Source,
-    held: Held,
+    held: NamedFiles,
     program: npukit::Program,
     /// Report of the compilation, or content of the artifact's manifest.
     report: String,
@@ -57,8 +57,8 @@ pub struct Proving<'py> {
 
 impl Program {
     /// Creates a program that was compiled from `source`.
-    pub fn of_model(source: Source, held: Held, made: Made) -> Self {
-        let Made { report, files, program, .. } = made;
+    pub fn of_model(source: Source, held: NamedFiles, made: Compilation) -> Self {
+        let Compilation { report, files, program, .. } = made;
         Self(Arc::new(Inner { source, held, program, report: json(&report), files: Some(files) }))
     }
 }
@@ -262,7 +262,7 @@ impl Program {
     }
 
     /// Files that Python holds for it.
-    pub fn held(&self) -> &Held {
+    pub fn held(&self) -> &NamedFiles {
         &self.0.held
     }
 
@@ -287,11 +287,11 @@ impl Program {
     }
 }
 
-fn meaning_of(name: Option<&str>) -> PyResult<Meaning> {
+fn meaning_of(name: Option<&str>) -> PyResult<HazardMode> {
     match name {
-        None | Some("agreed") => Ok(Meaning::Agreed),
-        Some("sequential") => Ok(Meaning::Sequential),
-        Some("hardware") => Ok(Meaning::Hardware),
+        None | Some("agreed") => Ok(HazardMode::Agreed),
+        Some("sequential") => Ok(HazardMode::Sequential),
+        Some("hardware") => Ok(HazardMode::Hardware),
         Some(other) => Err(unknown("meaning", other, "agreed, sequential, hardware")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit::{Calibration, ModelOptions, Preprocess, RescaleMode, Source, quantise_method};
+use npukit::{Calibration, ModelOptions, Preprocess, RescaleMode, Source, quantize_method};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,7 +40,7 @@ pub struct Numbers<'py> {
     calibrate: Vec<Named<'py>>,
     preprocess: Values,
     rescale: Option<String>,
-    quantise: Option<String>,
+    quantize: Option<String>,
 }
 
 /// Arguments of `Model.compile`.
@@ -74,9 +74,9 @@ impl Numbers<'_> {
             Some("never") => RescaleMode::Never,
             Some(other) => return Err(unknown("rescale", other, "auto, always, never")),
         };
-        let method = self.quantise.as_deref().map(|name| {
+        let method = self.quantize.as_deref().map(|name| {
             let legal = "min-max, least-squares, percentile=P of 50 to 100";
-            quantise_method(name).ok_or_else(|| unknown("quantise", name, legal))
+            quantize_method(name).ok_or_else(|| unknown("quantize", name, legal))
         });
         let inputs = arrays::inputs(&self.calibrate)?;
         let (preprocess, method) = (self.preprocess.into(), method.transpose()?);

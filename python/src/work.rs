@@ -73,8 +73,8 @@ pub fn run<T: Send + 'static>(
                 return Err(PyRuntimeError::new_err("the working thread ended without a result"));
             }
             Err(RecvTimeoutError::Timeout) => {
-                let told = py.check_signals().and_then(|()| tell(progress, &shared, &mut shown));
-                told.inspect_err(|_| shared.is_cancelled.store(true, Ordering::Relaxed))?;
+                let checked = py.check_signals().and_then(|()| tell(progress, &shared, &mut shown));
+                checked.inspect_err(|_| shared.is_cancelled.store(true, Ordering::Relaxed))?;
             }
         }
     }

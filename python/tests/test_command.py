@@ -63,18 +63,18 @@ def test_compile_run_time_and_lint(command, network, target, tmp_path):
 
 def test_calibration_and_options(command, network, tmp_path):
     program = network["model"].compile("tcu", calibrate=network["samples"], rescale="always", strategy="local-vars")
-    told = ["--calibrate", network["file"], "--rescale", "always", "--option", "strategy=local-vars"]
-    report = command("compile", network["path"], "--target", "tcu", *told, "-o", tmp_path)
+    options = ["--calibrate", network["file"], "--rescale", "always", "--option", "strategy=local-vars"]
+    report = command("compile", network["path"], "--target", "tcu", *options, "-o", tmp_path)
     assert figures(program.report) == figures(report)
     assert program.report.rescaling["applied"]
-    clocked = command("time", network["path"], "--target", "tcu", *told, "--option", "clock-mhz=75")
+    clocked = command("time", network["path"], "--target", "tcu", *options, "--option", "clock-mhz=75")
     assert figures(program.time(clock=75)) == figures(clocked)
 
 
 def test_layers(command, network):
     found = network["model"].compile("tcu").compare(network["samples"], layers=True, max_error="50%")
     arguments = ["--target", "tcu", "--input", network["file"], "--compare", "--max-error", "50%"]
-    assert found["truth"] == command("run", network["path"], *arguments)["truth"]
+    assert found["layer_compare"] == command("run", network["path"], *arguments)["layer_compare"]
 
 
 def test_eval(command, network, tmp_path):
@@ -197,7 +197,7 @@ def test_pages_have_what_the_command_says(command, network, target, tmp_path):
         [found], [wanted] = data["runs"], report["runs"]
         for part in ("time", "timeline", "memories", "graph", "distributions", "parameters", "format", "check"):
             assert found[part] == wanted[part], part
-        assert found["run"]["truth"] == wanted["run"]["truth"]
+        assert found["run"]["layer_compare"] == wanted["run"]["layer_compare"]
     beside = program.to_html(against=tmp_path / "r.html")
     assert len(json.loads(beside.split('application/json">')[1].split("</script>")[0])["runs"]) == 2
     with pytest.raises(npu.Error, match="is not a report"):

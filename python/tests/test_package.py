@@ -134,15 +134,15 @@ def test_what_is_not_proved_is_not_compiled():
 
 def test_wrong_arguments_are_told(network):
     model = network["model"]
-    for call, told in (
+    for call, messages in (
         (lambda: model.compile("tcu", rescale="often"), "auto, always, never"),
-        (lambda: model.compile("opu", quantise="best"), "min-max"),
+        (lambda: model.compile("opu", quantize="best"), "min-max"),
         (lambda: model.compile("tcu", strateg="x"), "unknown option"),
         (lambda: model.compile("tcu").time(meaning="none"), "agreed, sequential, hardware"),
         (lambda: model.compile("tcu").run(np.zeros((2, 2), np.float32)), "has shape"),
         (lambda: model.compile("tcu").compare(network["samples"], max_error="often"), "numbers of at least 0"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=messages):
             call()
     with pytest.raises(OSError, match="there is no such file"):
         npu.load("no-such-file.onnx")
@@ -183,10 +183,10 @@ def test_machines_are_stepped():
 
 
 def test_progress_is_told(network):
-    told = []
+    messages = []
     model = npu.zoo("resnet20v2")
-    model.compile("tcu:artya7100t", progress=lambda name, done, total: told.append((name, done, total)))
-    assert told and all(isinstance(name, str) and done >= 0 for name, done, _ in told)
+    model.compile("tcu:artya7100t", progress=lambda name, done, total: messages.append((name, done, total)))
+    assert messages and all(isinstance(name, str) and done >= 0 for name, done, _ in messages)
     with pytest.raises(ZeroDivisionError):
         npu.zoo("resnet50v2").check("tcu:artya7100t", compile=True, progress=lambda *_: 1 // 0)
 
@@ -276,7 +276,7 @@ def test_stubs_are_there():
 
 def test_errors_name_keywords_and_not_options(network):
     spoken = keywords.spoken
-    for told, wanted in [
+    for messages, wanted in [
         ("give typical inputs with --calibrate", "give typical inputs with `calibrate=`"),
         ("`--rescale never` stores values", '`rescale="never"` stores values'),
         ("`--dim N=8` or `--input-shape x=1,3,8`", '`sizes={"N": 8}` or `shapes={"x": (1, 3, 8)}`'),
@@ -285,7 +285,7 @@ def test_errors_name_keywords_and_not_options(network):
         ("`--resize-mode half-pixel`; see `npu run --compare`", '`resize_half_pixel=True`; see `npu run --compare`'),
         ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),
     ]:
-        assert spoken({"error": told, "causes": [told], "file": told}) == {"error": wanted, "causes": [wanted], "file": told}
+        assert spoken({"error": messages, "causes": [messages], "file": messages}) == {"error": wanted, "causes": [wanted], "file": messages}
     with pytest.raises(npu.Error, match='^`rescale="always"` needs `calibrate=` with') as caught:
         network["model"].compile("tcu", rescale="always")
     assert "--" not in str(caught.value), str(caught.value)

@@ -31,7 +31,7 @@ from pages import Outcome, Page
 
 DOCS = ROOT / "docs"
 # Files outside of the book that link to it.
-NEIGHBOURS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "python/README.md", "drivers/README.md"]
+NEIGHBORS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "python/README.md", "drivers/README.md"]
 # Maximum number of lines with a masked number in all pages. Masks are only meant for seconds.
 MASKS = 40
 
@@ -139,8 +139,8 @@ def build(site):
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode:
-        told = [line for line in done.stderr.split("\n") if line and not line.startswith(("INFO", "  File", "    "))]
-        outcome.fail(1, "mkdocs build --strict", "\n".join(told))
+        messages = [line for line in done.stderr.split("\n") if line and not line.startswith(("INFO", "  File", "    "))]
+        outcome.fail(1, "mkdocs build --strict", "\n".join(messages))
         return outcome
     outcome.passed += 1
     for path in all_pages():
@@ -169,10 +169,10 @@ def execute(path, npu, keep):
 def around(npu):
     """Checks the book as a whole, and the files around it."""
     words = Words(npu)
-    neighbours = [ROOT / name for name in NEIGHBOURS] + sorted(ROOT.glob("targets/*/README.md"))
+    neighbors = [ROOT / name for name in NEIGHBORS] + sorted(ROOT.glob("targets/*/README.md"))
     yield build(pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "book")
-    yield from (check_links(path) for path in neighbours)
-    yield from (check_commands(path, words) for path in [*neighbours, *all_pages()])
+    yield from (check_links(path) for path in neighbors)
+    yield from (check_commands(path, words) for path in [*neighbors, *all_pages()])
 
 
 def report(outcomes, bless):

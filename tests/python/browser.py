@@ -126,13 +126,13 @@ def picture(tab, name, nth=0):
         const context = copy.getContext("2d", { willReadFrequently: true });
         context.drawImage(canvas, 0, 0);
         const { data } = context.getImageData(0, 0, copy.width, copy.height);
-        let [sum, coloured] = [0, 0];
+        let [sum, colored] = [0, 0];
         for (let at = 0; at < data.length; at += 4) {
             const [red, green, blue, opaque] = data.subarray(at, at + 4);
             sum = (sum * 31 + red + 256 * green + 65536 * blue + opaque) % 4294967291;
-            if (opaque > 128 && Math.max(red, green, blue) - Math.min(red, green, blue) > 45) coloured += 1;
+            if (opaque > 128 && Math.max(red, green, blue) - Math.min(red, green, blue) > 45) colored += 1;
         }
-        return [sum, coloured / (data.length / 4)];
+        return [sum, colored / (data.length / 4)];
     }""", [name, nth])
 
 

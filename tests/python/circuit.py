@@ -106,7 +106,7 @@ def verilator(arguments):
 class Circuit:
     """An instance of the circuit, built below `target/rtl`."""
 
-    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, bench=SOURCES / "sim", waves=False, optimised=True, **more):
+    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, bench=SOURCES / "sim", waves=False, optimized=True, **more):
         self.architecture, self.axi_bits = architecture, axi_bits
         self.bits, _, self.slot = FORMATS[architecture["data_type"]]
         self.lanes = architecture["array_size"]
@@ -117,7 +117,7 @@ class Circuit:
         self.harness.parent.parent.mkdir(parents=True, exist_ok=True)
         given = parameters(npu, architecture, axi_bits) | more
         # The compiler's precompiled headers have GCC's file names, which the wheel does not know.
-        level = "-O1" if optimised else "-O0"
+        level = "-O1" if optimized else "-O0"
         make = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
         built = verilator(
             ["--cc", "--exe", "--build", "-j", "2", "-O3", "--top-module", "tcu_bench", "-o", "harness"]

@@ -129,7 +129,7 @@ def recurrent_layers():
                     activation_alpha=[0.3], activation_beta=[0.4])
 
 
-def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=False, silent=False):
+def quantized_lstm(name, directions=1, kind=np.int8, by_column=False, initial=False, silent=False):
     """DynamicQuantizeLSTM, as ONNX Runtime's quantizer writes it."""
     case, steps, batch, size, hidden = Case(name), 4, 2, 8, 16
     x = case.input("x", case.random(steps, batch, size, scale=0.0 if silent else 1.0))
@@ -151,12 +151,12 @@ def quantised_lstm(name, directions=1, kind=np.int8, by_column=False, initial=Fa
     return case.output("y", "y_h", "y_c")
 
 
-def quantised_layers():
+def quantized_layers():
     """Recurrent layers with quantized weights."""
-    yield quantised_lstm("quantised_lstm")
-    yield quantised_lstm("quantised_lstm_unsigned", kind=np.uint8, initial=True)
-    yield quantised_lstm("quantised_lstm_by_column", by_column=True, directions=2)
-    yield quantised_lstm("quantised_lstm_silence", silent=True)
+    yield quantized_lstm("quantized_lstm")
+    yield quantized_lstm("quantized_lstm_unsigned", kind=np.uint8, initial=True)
+    yield quantized_lstm("quantized_lstm_by_column", by_column=True, directions=2)
+    yield quantized_lstm("quantized_lstm_silence", silent=True)
 
 
 def value(name, kind=FLOAT, shape=None):
@@ -170,7 +170,7 @@ def constant_node(name, array):
 
 
 def choice(name, fixed=False, same=True):
-    """An If whose condition is an input, or a comparison of an input fixed by `--set`."""
+    """An If whose condition is an input, or a comparison of an input fixed by `--const`."""
     case = Case(name)
     x = case.input("x", case.random(2, 4))
     rate = case.input("rate", np.array(16000 if fixed else 8000, np.int64))
@@ -184,7 +184,7 @@ def choice(name, fixed=False, same=True):
     other = helper.make_graph(other, "else", [], [value("m" if same else "e", shape=shape)])
     case.node("If", ["fast"], ["y"], then_branch=then, else_branch=other)
     if fixed:
-        case.options = ["--set", "rate=16000"]
+        case.options = ["--const", "rate=16000"]
     return case.output("y")
 
 
@@ -305,7 +305,7 @@ def products():
         yield case.output("y")
 
 
-def normalisations():
+def normalizations():
     """Normalizations of sums."""
     for biased, shown in ((False, False), (True, True)):
         for operator in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"):
@@ -550,7 +550,7 @@ def narrow():
     yield bits("bits_eight", width=8)
 
 
-FAMILIES = [recurrent_layers, quantised_layers, control, masks, activations, products, normalisations, attentions, narrow]
+FAMILIES = [recurrent_layers, quantized_layers, control, masks, activations, products, normalizations, attentions, narrow]
 
 
 def judge(npu, case):

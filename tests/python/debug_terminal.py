@@ -135,7 +135,7 @@ def restored(terminal):
     assert re.search(r"(?<!-)icanon.*(?<!-)\becho\b", found, re.DOTALL), "keys are not the shell's again"
 
 
-def colourless(npu, folder):
+def colorless(npu, folder):
     """With NO_COLOR, and with --color never, no color is used, but changes are still visible."""
     for variables, options in [({"NO_COLOR": "1"}, []), ({}, ["--color", "never"])]:
         with screen.Terminal(folder, SIZE, **variables) as terminal:
@@ -144,8 +144,8 @@ def colourless(npu, folder):
             terminal.keys("s")
             terminal.wait("instruction 1 of 6")
             codes = {code for codes in re.findall(r"\x1b\[([\d;:]*)m", terminal.ansi()) for code in codes.split(";")}
-            coloured = {code for code in codes - {"39", "49"} if re.fullmatch(r"[34]\d|9\d|10\d", code)}
-            assert not coloured, f"colours in spite of {variables or options}: {coloured}"
+            colored = {code for code in codes - {"39", "49"} if re.fullmatch(r"[34]\d|9\d|10\d", code)}
+            assert not colored, f"colors in spite of {variables or options}: {colored}"
             assert "7" in codes, "nothing is reversed"
             left(terminal)
 
@@ -220,7 +220,7 @@ def main():
     wrong = pictures(npu, arguments.bless)
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "matmul.s").write_text(TCU)
-        for judged in (colourless, narrow, plainly, stopped, ended):
+        for judged in (colorless, narrow, plainly, stopped, ended):
             judged(npu, folder)
             print(f"{judged.__name__}: {judged.__doc__}")
     return 1 if wrong else 0

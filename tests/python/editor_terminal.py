@@ -63,7 +63,7 @@ def drive(terminal, bless):
     terminal.keys("K")
     terminal.wait("MatMul", "accumulator", "4096", "opcode")
     ansi = terminal.ansi()
-    assert len(set(re.findall(r"38;2;\d+;\d+;\d+", ansi))) > 4, "words have no colours"
+    assert len(set(re.findall(r"38;2;\d+;\d+;\d+", ansi))) > 4, "words have no colors"
     is_kept = screen.judge(PICTURE, screen.picture(ansi, SIZE, "editor-neovim", "nvim scale.s"), bless)
     go_to(terminal, 6)
     terminal.wait(without=["opcode"])

@@ -50,7 +50,7 @@ def predict(model, samples, step, largest):
         onnx.save(perturbed(onnx.load(folded), step, largest), noisy)
         trial = session(noisy)
         wanted = [exact.run(None, sample) for sample in samples]
-        found = [trial.run(None, {name: quantised(array, step, largest) for name, array in sample.items()})
+        found = [trial.run(None, {name: quantized(array, step, largest) for name, array in sample.items()})
                  for _ in range(TRIALS) for sample in samples]
     errors = [[f - w for f, w in zip(*pair)] for pair in zip(found, wanted * TRIALS)]
     names = [output.name for output in exact.get_outputs()]
@@ -82,7 +82,7 @@ def session(path, folded=None):
     return onnxruntime.InferenceSession(str(path), options)
 
 
-def quantised(array, step, largest):
+def quantized(array, step, largest):
     """Rounds floats to the grid of the format."""
     if array.dtype != np.float32:
         return array
@@ -98,7 +98,7 @@ def perturbed(model, step, largest):
     nodes = []
     for number, node in enumerate(graph.node):
         if node.op_type == "BatchNormalization":
-            round_normalisation(graph, node, number, arrays, step, largest)
+            round_normalization(graph, node, number, arrays, step, largest)
         factor, deviation = errors_of(node, shapes, arrays, step)
         nodes.append(node)
         if (factor, deviation) != (1, 0):
@@ -122,16 +122,16 @@ def round_weights(graph, arrays, step, largest):
     rounded = {name for node in users for name in node.input}
     for tensor in graph.initializer:
         if tensor.name in rounded:
-            array = quantised(arrays[tensor.name], step, largest)
+            array = quantized(arrays[tensor.name], step, largest)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
 
 
-def round_normalisation(graph, node, number, arrays, step, largest):
+def round_normalization(graph, node, number, arrays, step, largest):
     """Rounds the scale and shift to which the parameters of a batch normalization reduce."""
     scale, shift, mean, variance = (arrays[name] for name in node.input[1:5])
     epsilon = attribute(node, "epsilon", 1e-5)
     factor = scale / np.sqrt(variance + epsilon)
-    rounded = [quantised(array.astype(np.float32), step, largest) for array in (factor, shift - mean * factor)]
+    rounded = [quantized(array.astype(np.float32), step, largest) for array in (factor, shift - mean * factor)]
     plain = [np.zeros_like(mean), np.full_like(variance, 1 - epsilon)]
     for index, array in enumerate([*rounded, *plain], start=1):
         node.input[index] = f"{node.output[0]}/{number}/parameter{index}"

@@ -33,12 +33,12 @@ class Editor:
     def __init__(self, command, folder, *options):
         self.command, self.folder, self.options = command, folder, options
         self.client = LanguageClient("npukit-judge", "1")
-        self.told, self.texts, self.versions = {}, {}, {}
+        self.published, self.texts, self.versions = {}, {}, {}
         self.news = asyncio.Event()
 
         @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def _published(params):
-            self.told.setdefault(params.uri, []).append(params)
+            self.published.setdefault(params.uri, []).append(params)
             self.news.set()
 
     async def __aenter__(self):
@@ -80,7 +80,7 @@ class Editor:
         """Returns the last diagnostics of the current text for which `is_done` is true."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            of_version = [one for one in self.told.get(uri, []) if one.version == self.versions[uri]]
+            of_version = [one for one in self.published.get(uri, []) if one.version == self.versions[uri]]
             if of_version and is_done(of_version):
                 return of_version[-1].diagnostics
             self.news.clear()
@@ -93,9 +93,9 @@ class Editor:
     async def all_diagnostics(self, uri):
         """Returns the diagnostics after the checks: the first ones of a text with errors, otherwise the second ones."""
 
-        def is_done(told):
-            first = told[0].diagnostics
-            return len(told) > 1 or any(one.severity == types.DiagnosticSeverity.Error for one in first)
+        def is_done(published):
+            first = published[0].diagnostics
+            return len(published) > 1 or any(one.severity == types.DiagnosticSeverity.Error for one in first)
 
         return await self.diagnostics(uri, is_done)
 
@@ -145,7 +145,7 @@ def target_of(text):
     return re.search(r"--target (\S+)", text).group(1)
 
 
-def told(diagnostics):
+def published(diagnostics):
     """Compared parts of diagnostics: code, line and column from 1, first line of the message."""
     return sorted(
         (one.code, one.range.start.line + 1, one.range.start.character + 1, one.message.split("\n")[0])
@@ -175,7 +175,7 @@ async def examples(editor, command, judge):
         uri = editor.open(path, text)
         diagnostics = [one for one in await editor.all_diagnostics(uri) if one.code != "remark"]
         report, _ = command_says(command, "lint", path, "--target", target)
-        judge(f"{name}: findings", told(diagnostics), expected(report, text, path))
+        judge(f"{name}: findings", published(diagnostics), expected(report, text, path))
 
         document = types.TextDocumentIdentifier(uri=uri)
         options = types.FormattingOptions(tab_size=4, insert_spaces=True)
@@ -202,7 +202,7 @@ async def examples(editor, command, judge):
         tokens = await editor.client.text_document_semantic_tokens_full_async(
             types.SemanticTokensParams(text_document=document)
         )
-        judge(f"{name}: colours", colours_of_comments(editor, text, tokens.data), comments(text, path))
+        judge(f"{name}: colors", colors_of_comments(editor, text, tokens.data), comments(text, path))
         hints = await editor.client.text_document_inlay_hint_async(
             types.InlayHintParams(text_document=document, range=whole)
         )
@@ -219,7 +219,7 @@ def assembled(command, path, target):
         return out.read_bytes()
 
 
-def colours_of_comments(editor, text, data):
+def colors_of_comments(editor, text, data):
     """Returns the comments among the tokens."""
     kind = editor.legend.token_types.index("comment")
     line = unit = 0
@@ -261,7 +261,7 @@ async def faults(editor, command, judge, chance):
                 editor.change(uri, "\n".join(damaged))
             else:
                 editor.open(file, "\n".join(damaged))
-            found = told(await editor.all_diagnostics(uri))
+            found = published(await editor.all_diagnostics(uri))
             judge(f"{path.parent.name}/{path.name}: {damaged[index].strip()}", found,
                   expected(report, "\n".join(damaged), file))
 
@@ -320,7 +320,7 @@ async def latency(editor, count=10_000):
     lines = [f"    matmul local[{index % 1000}], acc[{index % 100}], 4 ; {index} é" for index in range(count)]
     path = editor.folder / "long.s"
     uri = editor.open(path, "; npu: target tcu:pynqz1\n" + "\n".join(lines) + "\n")
-    await editor.diagnostics(uri, lambda told: True)
+    await editor.diagnostics(uri, lambda published: True)
     document = types.TextDocumentIdentifier(uri=uri)
     changes, screens = [], []
     for index in range(20):
@@ -328,7 +328,7 @@ async def latency(editor, count=10_000):
         place = types.Position(line=100 + 400 * index, character=5)
         begun = time.monotonic()
         editor.change(uri, "x", types.Range(start=place, end=place))
-        await editor.diagnostics(uri, lambda told: True)
+        await editor.diagnostics(uri, lambda published: True)
         changes.append(1000 * (time.monotonic() - begun))
         shown = types.Range(start=types.Position(line=place.line - 30, character=0),
                             end=types.Position(line=place.line + 30, character=0))
@@ -342,8 +342,8 @@ async def latency(editor, count=10_000):
         screens.append(1000 * (time.monotonic() - begun))
         after = types.Position(line=place.line, character=6)
         editor.change(uri, "", types.Range(start=place, end=after))
-        await editor.diagnostics(uri, lambda told: True)
-    for what, times in (("a change is told", changes), ("colours and hints of a screen", screens)):
+        await editor.diagnostics(uri, lambda published: True)
+    for what, times in (("a change is told", changes), ("colors and hints of a screen", screens)):
         print(f"{count} lines: {what} after {statistics.median(times):.1f} ms (the slowest {max(times):.1f})")
 
 

@@ -123,7 +123,7 @@ TRANSFORMERS = {
 }
 
 # Exports that are also tested in the forms of ONNX Runtime's quantizer.
-QUANTISED = [("torchvision_resnet18", "qdq"), ("torchvision_resnet18", "qoperator"), ("torchvision_mobilenet_v2", "qdq"),
+QUANTIZED = [("torchvision_resnet18", "qdq"), ("torchvision_resnet18", "qoperator"), ("torchvision_mobilenet_v2", "qdq"),
              ("timm_vit_tiny_patch16_224", "dynamic"), ("transformers_bert", "dynamic"), ("transformers_llama", "bits")]
 
 
@@ -244,14 +244,14 @@ def exports(folder):
         yield path.stem, lambda path=path, name=name: exported(path, language_model(name))
 
 
-def quantised(folder):
+def quantized(folder):
     """Yields exports in quantized forms."""
-    for source, form in QUANTISED:
+    for source, form in QUANTIZED:
         source, path = folder / "exports" / f"{source}.onnx", folder / "exports" / f"{source}_{form}.onnx"
-        yield path.stem, lambda source=source, path=path, form=form: (quantise(source, path, form), {})
+        yield path.stem, lambda source=source, path=path, form=form: (quantize(source, path, form), {})
 
 
-def quantise(source, path, form):
+def quantize(source, path, form):
     """Writes the file `source` in a quantized form."""
     from onnxruntime import quantization
 
@@ -280,7 +280,7 @@ def quantise(source, path, form):
             kind = quantization.QuantFormat.QDQ if form == "qdq" else quantization.QuantFormat.QOperator
             quantization.quantize_static(source, path, Samples(), quant_format=kind)
     except Exception as error:  # the quantizer has its own limits
-        skip(f"not quantised: {type(error).__name__}: {str(error)[:100]}")
+        skip(f"not quantized: {type(error).__name__}: {str(error)[:100]}")
     return path
 
 
@@ -291,7 +291,7 @@ def inputs_of(session, call, seed=0):
         given = call.get(port.name)
         if isinstance(given, int):
             arrays[port.name] = np.array(given, np.int64)
-            options += ["--set", f"{port.name}={given}"]
+            options += ["--const", f"{port.name}={given}"]
             continue
         shape = given or [size if isinstance(size, int) else 1 for size in port.shape]
         if given or any(not isinstance(size, int) for size in port.shape):
@@ -362,7 +362,7 @@ def main():
     folder = (arguments.folder or built / "python" / "packages").resolve()
     targets = list(filter(None, arguments.targets.split(",")))
     npu, counts, skipped, failed = Npu(arguments.npu), dict.fromkeys(["equal", *targets], 0), 0, []
-    cases = [*trained(folder), *light_models(), *exports(folder), *quantised(folder)]
+    cases = [*trained(folder), *light_models(), *exports(folder), *quantized(folder)]
     wanted = lambda name: not arguments.patterns or any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns)
     cases = [(name, get) for name, get in cases if wanted(name)]
     print(f"{'network':<44}{'difference':>12}" + "".join(f"{target:>20}" for target in targets))

@@ -31,7 +31,7 @@ NETWORK, TARGET, OTHER = "resnet20v2", "tcu:ultra96v2", "tcu:pynqz1"
 SHAPE = (2, 3, 32, 32)
 SPACE = """
 target = "tcu:ultra96v2"
-minimise = ["milliseconds", "dsp"]
+minimize = ["milliseconds", "dsp"]
 [parameters]
 array_size = [4, 8, 16]
 clock_mhz = [100, 200]
@@ -65,7 +65,7 @@ def every_section_has_content(site):
         expect(len(text) > 60, f"{name} says only {text!r}")
         expect("could not be drawn" not in text, f"{name}: {text}")
     for name in ["timeline", "memory"]:
-        expect(picture(tab, name)[1] > 0.02, f"the canvas of {name} is empty: {picture(tab, name)[1]:.2%} have a colour")
+        expect(picture(tab, name)[1] > 0.02, f"the canvas of {name} is empty: {picture(tab, name)[1]:.2%} have a color")
     for name, marks in {"roofline": ".point", "histogram": "rect", "graph": ".node"}.items():
         expect(tab.locator(f'svg[data-name="{name}"] {marks}').count() > 4, f"the drawing of {name} is empty")
     is_quiet(tab)
@@ -76,18 +76,18 @@ def figures_are_those_of_the_command(site):
     time, ran = site.made.time(), site.made.ran()
     tab = site.open("one")
     tiles = dict(tab.eval_on_selector_all(".tile", "all => all.map((one) => [one.children[0].textContent, one.textContent])"))
-    wanted = {"Cycles": grouped(time["cycles"]["model"]), "MACs": grouped(time["macs"]), "Instructions": grouped(time["instructions"]),
-              "Utilization": f"{100 * time['utilisation']:.1f} %", "Latency": f"{time['latency_ms']:.4g} ms",
+    wanted = {"Cycles": grouped(time["cycles"]["hw"]), "MACs": grouped(time["macs"]), "Instructions": grouped(time["instructions"]),
+              "Utilization": f"{100 * time['utilization']:.1f} %", "Latency": f"{time['latency_ms']:.4g} ms",
               "Saturations": grouped(ran["saturations"]), "Signal to noise": f"{ran['signal_to_noise_db']:.1f} dB"}
     for name, figure in wanted.items():
         expect(figure in tiles[name], f"{name} is {tiles[name]!r}, by the command {figure}")
     for key, text in {"cycles": lambda one: grouped(one["cycles"]), "macs": lambda one: grouped(one["macs"]),
                       "share": lambda one: f"{100 * one['share']:.1f} %", "instructions": lambda one: grouped(one["instructions"]),
-                      "utilisation": lambda one: f"{100 * one['utilisation']:.1f} %", "bound": lambda one: one["roofline"]["bound"]}.items():
+                      "utilization": lambda one: f"{100 * one['utilization']:.1f} %", "bound": lambda one: one["roofline"]["bound"]}.items():
         expect(column(tab, "layers", key) == [text(one) for one in time["layers"]], f"column {key} is another than the command's")
-    truth = {one["name"]: one for one in ran["truth"]["layers"]}
+    layer_compare = {one["name"]: one for one in ran["layer_compare"]["layers"]}
     for name, shown in zip(column(tab, "layers", "name"), column(tab, "layers", "snr")):
-        decibels = truth[name].get("chain_signal_to_noise_db")
+        decibels = layer_compare[name].get("chain_signal_to_noise_db")
         expect(shown == ("\u2013" if decibels is None else f"{decibels:.1f} dB"), f"{name}: {shown} beside {decibels} dB")
     fills = {memory["name"]: memory for memory in site.document("one")["runs"][0]["check"]["verdict"]["memories"]}
     for name, used in zip(column(tab, "fills", "name"), column(tab, "fills", "used")):
@@ -243,7 +243,7 @@ def drawings_are_clicked(site):
 def the_timeline_zooms_and_moves(site):
     tab = site.open("one")
     whole, canvas = visible(tab), tab.locator('canvas[data-name="timeline"]')
-    expect(whole == [0, site.made.time()["cycles"]["model"]], f"it begins with {whole}")
+    expect(whole == [0, site.made.time()["cycles"]["hw"]], f"it begins with {whole}")
     before = picture(tab, "timeline")
     tab.click('[data-name="zoom-in"]')
     settle(tab)
@@ -349,7 +349,7 @@ def paper_has_all(site):
     before = picture(tab, "timeline")
     tab.emulate_media(media="print", color_scheme="dark")
     settle(tab)
-    expect(picture(tab, "timeline") != before, "canvases keep the colours of the dark")
+    expect(picture(tab, "timeline") != before, "canvases keep the colors of the dark")
     expect(tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is dark")
     for hidden in [".side", "#page-controls", "#timeline .controls"]:
         expect(not tab.locator(hidden).first.is_visible(), f"{hidden} is printed")
@@ -389,7 +389,7 @@ def two_runs_stand_side_by_side(site):
     tab = site.open("two")
     expect(set(RUN_SECTIONS) | {"compare"} == set(sections(tab)), f"sections are {sections(tab)}")
     ours, theirs = site.document("two")["runs"]
-    cycles = [run["time"]["cycles"]["model"] for run in (ours, theirs)]
+    cycles = [run["time"]["cycles"]["hw"] for run in (ours, theirs)]
     first = rows(tab, "beside")[0]
     expect([number(text) for text in first[1:3]] == cycles, f"cycles are {first}")
     expect(abs(number(first[3]) - cycles[0] / cycles[1]) < 0.006 * cycles[0] / cycles[1], f"their ratio is {first[3]}")
@@ -411,11 +411,11 @@ def two_runs_stand_side_by_side(site):
 def the_run_shown_can_be_switched(site):
     tab = site.open("two")
     ours, theirs = site.document("two")["runs"]
-    expect(visible(tab)[1] == ours["time"]["cycles"]["model"], "the first run is not shown")
+    expect(visible(tab)[1] == ours["time"]["cycles"]["hw"], "the first run is not shown")
     before = picture(tab, "timeline")
     tab.locator('[data-name="run-chooser"] select').select_option(index=1)
     settle(tab)
-    expect(visible(tab)[1] == theirs["time"]["cycles"]["model"], "the timeline is not of the second")
+    expect(visible(tab)[1] == theirs["time"]["cycles"]["hw"], "the timeline is not of the second")
     expect(picture(tab, "timeline") != before, "the timeline's picture stays")
     expect(column(tab, "layers", "cycles") == [grouped(one["cycles"]) for one in theirs["time"]["layers"]], "the layers stay")
     expect("run=1" in tab.evaluate("location.hash"), "the address does not keep it")
@@ -447,16 +447,16 @@ def points_are_brushed_and_downloaded(site):
     expect(len(rows(tab, "points")) == len(points), "the table lacks points")
     svg = tab.locator('svg[data-name="pareto"]')
     svg.scroll_into_view_if_needed()
-    centres = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in (mark.bounding_box() for mark in marks.all())]
+    centers = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in (mark.bounding_box() for mark in marks.all())]
     keys = [mark.get_attribute("data-key") for mark in marks.all()]
     frame = svg.bounding_box()
-    middle = sorted(x for x, _ in centres)[len(centres) // 2] + 1
+    middle = sorted(x for x, _ in centers)[len(centers) // 2] + 1
     tab.mouse.move(frame["x"] + 2, frame["y"] + 2)
     tab.mouse.down()
     tab.mouse.move(middle, frame["y"] + frame["height"] - 2, steps=5)
     tab.mouse.up()
     settle(tab)
-    wanted = {key for key, (x, _) in zip(keys, centres) if x <= middle}
+    wanted = {key for key, (x, _) in zip(keys, centers) if x <= middle}
     found = set(column(tab, "points", "index"))
     expect(found == wanted and 0 < len(wanted) < len(points), f"the rectangle selects {found}, in it are {wanted}")
     with tab.expect_download() as waiting:
@@ -511,9 +511,9 @@ def points_are_colored_and_labeled(site):
     expect(tab.locator(f"{svg} .colored").count() == 0 and tab.locator('[data-name="pareto-legend"]').count() == 0, "points begin with colors")
     tab.get_by_label("Color by", exact=True).select_option("array_size")
     settle(tab)
-    colour = {mark.get_attribute("data-key"): mark.evaluate("one => getComputedStyle(one).fill") for mark in tab.locator(f"{svg} circle.point").all()}
+    color = {mark.get_attribute("data-key"): mark.evaluate("one => getComputedStyle(one).fill") for mark in tab.locator(f"{svg} circle.point").all()}
     sizes = sorted({point["parameters"]["array_size"] for point in points})
-    of_size = {size: {colour[str(point["index"])] for point in points if point["parameters"]["array_size"] == size} for size in sizes}
+    of_size = {size: {color[str(point["index"])] for point in points if point["parameters"]["array_size"] == size} for size in sizes}
     expect(all(len(one) == 1 for one in of_size.values()) and len(set.union(*of_size.values())) == len(sizes), f"colors are {of_size}")
     legend = tab.locator('[data-name="pareto-legend"] li').all_inner_texts()
     expect(legend == ["array_size:", *map(str, sizes)], f"the legend says {legend}")
@@ -544,7 +544,7 @@ def the_table_of_points_begins_with_the_objectives(site):
 @check
 def accuracy_is_that_of_the_command(site):
     accuracy = site.made.ran("--labels", site.made.labels)["accuracy"]
-    tab = site.open("labelled")
+    tab = site.open("labeled")
     expect(sections(tab) == ["summary", "accuracy", *RUN_SECTIONS[1:]], f"sections are {sections(tab)}")
     said = tab.inner_text("#accuracy .body p")
     for share in (accuracy["top1"], accuracy["top5"], accuracy["float"]["top1"]):
@@ -605,8 +605,8 @@ def problems_are_told(site):
         run["check"]["problems"] = [{"node": "softmax_1", "op": "Softmax", "reason": "no exponential", "hint": "leave it"}]
         run["check"]["host_steps"] = [{"node": "softmax_1", "op": "Softmax", "output": "y", "reason": "left to the host"}]
         run["time"]["flags"] = [{"flag": "a flag", "times": 3, "cycles": 12345, "first_cycle": 7, "first_instruction": 2}]
-        run["run"]["truth"]["parts_at"] = {"at": run["time"]["layers"][3]["name"], "input": False, "why": "saturation"}
-        run["run"]["truth"]["suggestions"] = ["calibrate with samples"]
+        run["run"]["layer_compare"]["parts_at"] = {"at": run["time"]["layers"][3]["name"], "input": False, "why": "saturation"}
+        run["run"]["layer_compare"]["suggestions"] = ["calibrate with samples"]
         run["run"]["failures"] = ["output y is off"]
         run["run"]["saturations_by_layer"] = [{"layer": "a layer", "count": 4321}]
         run["time"]["warnings"] = ["a warning of the clock"]
@@ -695,7 +695,7 @@ class Made:
         self.labels.write_text("".join(f"{label}\n" for label in LABELS), encoding="utf-8")
         self.space.write_text(SPACE, encoding="utf-8")
         npu.run("report", self.model, "--target", OTHER, "--input", self.input, "-o", self.pages / "other.html")
-        for name, more in {"one": [], "two": ["--against", self.pages / "other.html"], "labelled": ["--labels", self.labels]}.items():
+        for name, more in {"one": [], "two": ["--against", self.pages / "other.html"], "labeled": ["--labels", self.labels]}.items():
             npu.run("report", self.model, "--target", TARGET, "--input", self.input, *more, "-o", self.pages / f"{name}.html")
         self._explored = npu.run("explore", self.model, "--space", self.space, "--html", self.pages / "exploration.html")
 

@@ -113,7 +113,7 @@ def runs(circuit):
 
 def breach(npu, name, sources, bench):
     """Returns the checker's message about a circuit; empty if it breaks no rule."""
-    circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, sources=sources, bench=bench, optimised=False)
+    circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, sources=sources, bench=bench, optimized=False)
     try:
         runs(circuit)
     except RuntimeError as error:

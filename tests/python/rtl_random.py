@@ -381,7 +381,7 @@ class Instance:
                 CROSSES_BY_A_BEAT=loses,
                 INSTRUCTION_AXI_BITS=1024,
                 # Large circuits take longer to build than to run.
-                optimised=self.architecture["array_size"] <= 32,
+                optimized=self.architecture["array_size"] <= 32,
             )
             for loses in self.loses
         }

@@ -83,8 +83,8 @@ def person(draw, chance, x, y, scale):
     """Draws a person in shirt and shorts whose head begins at a point."""
     red = chance.randrange(150, 245)
     skin = (red, int(red * 0.76), int(red * 0.62))
-    colour = lambda low, high: tuple(chance.randrange(low, high) for _ in range(3))
-    hair, shirt, shorts = colour(10, 90), colour(30, 230), colour(30, 160)
+    color = lambda low, high: tuple(chance.randrange(low, high) for _ in range(3))
+    hair, shirt, shorts = color(10, 90), color(30, 230), color(30, 160)
     dark = tuple(part * 3 // 5 for part in skin)
     at = lambda *edges: [(x if place % 2 == 0 else y) + edge * scale for place, edge in enumerate(edges)]
     wide = lambda share: max(1, int(share * scale))

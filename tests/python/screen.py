@@ -22,7 +22,7 @@ from rich.terminal_theme import TerminalTheme
 # Time limit in seconds of a wait.
 PATIENCE = 30
 # Variables that would override the colors of the test.
-COLOURS = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM")
+COLORS = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM")
 # Seconds between two polls of the screen.
 PAUSE = 0.05
 
@@ -33,9 +33,9 @@ NORMAL = [GROUND, 0xE86767, 0x7EC778, 0xEBC45C, 0x68A0EB, 0xD082D6, 0x5CC8CD, 0x
 BRIGHT = [0x707886, 0xFF8080, 0x96E090, 0xFFDA70, 0x86B8FF, 0xE89CEE, 0x78E0E4, 0xF0F2F6]
 
 
-def parts(colour):
+def parts(color):
     """Red, green and blue of a color."""
-    return tuple(colour.to_bytes(3, "big"))
+    return tuple(color.to_bytes(3, "big"))
 
 
 THEME = TerminalTheme(parts(GROUND), parts(LETTERS), [parts(c) for c in NORMAL], [parts(c) for c in BRIGHT])
@@ -75,7 +75,7 @@ class Terminal:
     def __init__(self, folder, size=(120, 34), **variables):
         self.columns, self.lines = size
         self._socket = tempfile.TemporaryDirectory(prefix="npukit-tmux-")
-        environment = {key: value for key, value in os.environ.items() if key not in COLOURS}
+        environment = {key: value for key, value in os.environ.items() if key not in COLORS}
         environment |= {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "HOME": self._socket.name, **variables}
         settings = pathlib.Path(self._socket.name) / "tmux.conf"
         settings.write_text('set -g default-terminal "tmux-256color"\nset -g status off\nset -sg escape-time 0\n')
@@ -153,8 +153,8 @@ def picture(ansi, size, name, title):
         console.print(text, no_wrap=True, overflow="crop", crop=True, highlight=False)
     drawn = console.export_svg(title=title, theme=THEME, code_format=SVG, unique_id=name)
     plain = "\n".join(text.plain.rstrip() for text in texts).rstrip()
-    told = f"<title>{html.escape(title)}</title>\n<desc>\n{html.escape(plain)}\n</desc>\n<style>"
-    return drawn.replace("<style>", told, 1)
+    message = f"<title>{html.escape(title)}</title>\n<desc>\n{html.escape(plain)}\n</desc>\n<style>"
+    return drawn.replace("<style>", message, 1)
 
 
 def text_of(svg):

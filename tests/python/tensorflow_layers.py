@@ -312,12 +312,12 @@ def pools_and_images():
     listed.append(plain("max_pool_v2", lambda x: raw.MaxPoolV2(input=x, ksize=[1, 3, 2, 1], strides=[1, 2, 2, 1], padding="SAME"), floats(1, 8, 7, 3)))
     listed.append(plain("max_pool_explicit", lambda x: raw.MaxPool(input=x, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="EXPLICIT", explicit_paddings=[0, 0, 1, 0, 0, 1, 0, 0]), floats(1, 8, 7, 3)))
     for version in ("", "V2", "V3"):
-        def normalise(generator, version=version):
+        def normalize(generator, version=version):
             scale, offset, mean = (constant(generator, 3) for _ in range(3))
             variance = constant(generator, 3, low=0.2, high=2.0)
             operator = getattr(raw, f"FusedBatchNorm{version}")
             return lambda x: operator(x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3, is_training=False)[0]
-        listed.append(Case(f"fused_batch_norm{version}", normalise, [floats(2, 4, 5, 3)]))
+        listed.append(Case(f"fused_batch_norm{version}", normalize, [floats(2, 4, 5, 3)]))
 
     def by_hand(generator):
         gamma, beta, mean = (constant(generator, 3) for _ in range(3))

@@ -43,10 +43,10 @@ layers = tf.keras.layers
 def resnet20v2(size):
     """ResNet-20v2 for CIFAR, bottleneck form: three stages of two blocks."""
 
-    def layer(x, filters, kernel=3, strides=1, normalise=True, activate=True, conv_first=False):
+    def layer(x, filters, kernel=3, strides=1, normalize=True, activate=True, conv_first=False):
         conv = layers.Conv2D(filters, kernel, strides, "same", kernel_initializer="he_normal")
         x = conv(x) if conv_first else x
-        x = layers.BatchNormalization()(x) if normalise else x
+        x = layers.BatchNormalization()(x) if normalize else x
         x = layers.ReLU()(x) if activate else x
         return x if conv_first else conv(x)
 
@@ -57,10 +57,10 @@ def resnet20v2(size):
         for block in range(2):
             strides = 2 if stage > 0 and block == 0 else 1
             first = stage == 0 and block == 0
-            y = layer(x, filters, 1, strides, normalise=not first, activate=not first)
+            y = layer(x, filters, 1, strides, normalize=not first, activate=not first)
             y = layer(layer(y, filters), wider, 1)
             if block == 0:
-                x = layer(x, wider, 1, strides, normalise=False, activate=False)
+                x = layer(x, wider, 1, strides, normalize=False, activate=False)
             x = layers.Add()([x, y])
         filters = wider
     x = layers.ReLU()(layers.BatchNormalization()(x))

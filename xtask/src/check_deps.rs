@@ -70,10 +70,10 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
         let message = "it does not show these dependencies; run `cargo xtask architecture`".to_owned();
         problems.push(Problem { place: architecture::PATH.to_owned(), message });
     }
-    summarise(&problems, edges.len(), files.len())
+    summarize(&problems, edges.len(), files.len())
 }
 
-fn summarise(problems: &[Problem], edges: usize, files: usize) -> Result<(), Error> {
+fn summarize(problems: &[Problem], edges: usize, files: usize) -> Result<(), Error> {
     for problem in problems {
         println!("{problem}");
     }

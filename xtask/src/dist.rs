@@ -58,8 +58,8 @@ pub fn triple(chore: &'static str, arguments: &[String]) -> Result<String, Error
 
 /// Target triple of the current machine, as `rustc` reports it.
 fn host() -> Result<String, Error> {
-    let told = output(Command::new("rustc").arg("-vV"))?;
-    let line = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let message = output(Command::new("rustc").arg("-vV"))?;
+    let line = message.lines().find_map(|line| line.strip_prefix("host: "));
     line.map(str::to_owned)
         .ok_or_else(|| Error::NoPlace { path: "rustc -vV".to_owned(), line: "host: ".to_owned() })
 }
@@ -162,12 +162,14 @@ pub fn output(command: &mut Command) -> Result<String, Error> {
     if command.get_current_dir().is_none() {
         command.current_dir(root());
     }
-    let told = format!("{command:?}");
+    let message = format!("{command:?}");
     let output = command.stderr(std::process::Stdio::inherit()).output();
-    let output = output.map_err(|source| Error::Start { command: told.clone(), source })?;
+    let output = output.map_err(|source| Error::Start { command: message.clone(), source })?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Error::Command { command: told, status: output.status, stderr: "as above".to_owned() }),
+        false => {
+            Err(Error::Command { command: message, status: output.status, stderr: "as above".to_owned() })
+        }
     }
 }
 

@@ -97,8 +97,8 @@ enum Error {
     NoEnvironment { folder: String, variable: &'static str },
     #[error("the judge of proofs was built, but its program is missing")]
     NoJudge,
-    #[error("the judge fails without a defect: {name}: {told}")]
-    Subject { name: String, told: String },
+    #[error("the judge fails without a defect: {name}: {message}")]
+    Subject { name: String, message: String },
     #[error("{0} found")]
     Found(Count),
 }

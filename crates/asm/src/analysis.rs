@@ -12,7 +12,7 @@ mod spec_language;
 use npukit_base::Span;
 
 use crate::expand::Sources;
-use crate::place::Place;
+use crate::place::SourceLocation;
 
 pub use fault::{Fix, TextFault};
 pub use language::{
@@ -30,7 +30,7 @@ pub struct Analysis {
     /// Kinds of the texts' parts, sorted by text, then by first byte; outer parts come first.
     pub marks: Vec<Mark>,
     /// Instructions, in program order.
-    pub words: Vec<AnalysedWord>,
+    pub words: Vec<AnalyzedWord>,
     /// Blocks of lines, in the order of their ends.
     pub blocks: Vec<Block>,
     /// Faults of the texts, at most the first 100.
@@ -136,9 +136,9 @@ pub enum Definition {
 
 /// Assembled instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnalysedWord {
+pub struct AnalyzedWord {
     /// Text from which the instruction was made.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Row of the instruction; `None` for a word without meaning.
     pub row: Option<usize>,
     /// Value of each field of the row, in order.

@@ -5,7 +5,7 @@ use npukit_base::{Span, Word as Bits, closest, help_for, without_bom};
 use npukit_isa::token::{Token, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
-use crate::analysis::{AnalysedWord, Analysis, Definition as DefinitionOf, MarkKind, Name, Recorder};
+use crate::analysis::{Analysis, AnalyzedWord, Definition as DefinitionOf, MarkKind, Name, Recorder};
 use crate::comment::Comments;
 use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
@@ -15,7 +15,7 @@ use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
 use crate::listing::{Listing, Word, hex};
 use crate::matcher::{BadValue, Expected, Outcome, Said, read};
-use crate::place::Place;
+use crate::place::SourceLocation;
 use crate::spans::{mnemonic_span, span_of};
 use crate::symbols::{Symbol, Symbols};
 
@@ -40,7 +40,7 @@ pub struct AssemblyLine {
     /// Number of bytes of the instruction.
     pub size_bytes: usize,
     /// Text from which the instruction was made.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Assembles a `text` that includes no files; `name` is the file's name for messages.
@@ -86,7 +86,7 @@ pub fn list(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Result
 }
 
 /// Like [`assemble_with`], but returns an analysis for editors, even if the text has faults.
-pub(crate) fn analyse(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Analysis {
+pub(crate) fn analyze(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Analysis {
     let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
     assembler.recorder = Some(Recorder::default());
     assembler.all(|_, _, _| {});
@@ -192,7 +192,7 @@ impl<'a> Assembler<'a> {
         label: Option<Token<'_>>,
         tokens: &[Token<'_>],
         read: Option<Read>,
-        made: Option<&Made>,
+        made: Option<&AssembledLine>,
     ) {
         let Some(recorder) = &mut self.recorder else { return };
         let place = |span| line.origin.place(span);
@@ -215,7 +215,7 @@ impl<'a> Assembler<'a> {
                         .map_or((None, Vec::new()), |decoded| (Some(decoded.instruction), decoded.values));
                     let address = format!("{offset:08x}");
                     let place = place(span_of(tokens));
-                    recorder.word(AnalysedWord { place, row, values, bytes: made.bytes.clone(), address });
+                    recorder.word(AnalyzedWord { place, row, values, bytes: made.bytes.clone(), address });
                 }
             }
             (None, tokens) => {
@@ -239,7 +239,7 @@ impl<'a> Assembler<'a> {
         Err(AsmError::Twice { found: name.text.to_owned(), span: source_span(name.span) })
     }
 
-    fn emit(&mut self, bytes: &[u8], place: Place) {
+    fn emit(&mut self, bytes: &[u8], place: SourceLocation) {
         if !bytes.is_empty() {
             let offset = self.assembly.bytes.len();
             self.assembly.bytes.extend_from_slice(bytes);
@@ -259,10 +259,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    fn directive(&mut self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Made, Vec<AsmError>> {
+    fn directive(
+        &mut self,
+        name: Token<'_>,
+        arguments: &[Token<'_>],
+    ) -> Result<AssembledLine, Vec<AsmError>> {
         let result = match name.text.to_ascii_lowercase().as_str() {
-            "word" => self.word(name, arguments).map(|bytes| Made { bytes, label: None }),
-            "context" => self.context(name, arguments).map(|()| Made::default()),
+            "word" => self.word(name, arguments).map(|bytes| AssembledLine { bytes, label: None }),
+            "context" => self.context(name, arguments).map(|()| AssembledLine::default()),
             _ => {
                 let (found, span) = (name.text.to_owned(), source_span(name.span));
                 Err(AsmError::Directive { found, span, help: DIRECTIVES })
@@ -272,11 +276,11 @@ impl<'a> Assembler<'a> {
     }
 
     /// Defines a symbol.
-    fn symbol(&mut self, found: Result<Definition<'_>, Malformed>) -> Result<Made, Vec<AsmError>> {
+    fn symbol(&mut self, found: Result<Definition<'_>, Malformed>) -> Result<AssembledLine, Vec<AsmError>> {
         let value = found.and_then(|found| Ok((found, self.value(found)?)));
         let (found, value) = value.map_err(|malformed| vec![malformed.into()])?;
         self.define(found.name, found.symbol(Some(value))).map_err(|error| vec![error])?;
-        Ok(Made::default())
+        Ok(AssembledLine::default())
     }
 
     fn value(&self, found: Definition<'_>) -> Result<i128, Malformed> {
@@ -341,8 +345,12 @@ impl<'a> Assembler<'a> {
 
     /// Assembles the instruction of a line; `read_as` receives its parts as far as the line fits a
     /// form.
-    fn instruction(&self, tokens: &[Token<'_>], read_as: &mut Option<Read>) -> Result<Made, Vec<AsmError>> {
-        let Some(mnemonic) = tokens.first() else { return Ok(Made::default()) };
+    fn instruction(
+        &self,
+        tokens: &[Token<'_>],
+        read_as: &mut Option<Read>,
+    ) -> Result<AssembledLine, Vec<AsmError>> {
+        let Some(mnemonic) = tokens.first() else { return Ok(AssembledLine::default()) };
         let context = self.context.as_deref();
         let forms = self.grammar.forms_of(mnemonic.text, context);
         if forms.is_empty() {
@@ -384,7 +392,7 @@ impl<'a> Assembler<'a> {
         values: &[u64],
         reserved: Option<&[Token<'_>]>,
         tokens: &[Token<'_>],
-    ) -> Result<Made, Vec<AsmError>> {
+    ) -> Result<AssembledLine, Vec<AsmError>> {
         let span = source_span(span_of(tokens));
         let word = form.instruction.encode(values).map_err(|errors| {
             errors
@@ -396,7 +404,7 @@ impl<'a> Assembler<'a> {
         let reserved = reserved.map_or(Ok(Bits::ZERO), |value| reserved_bits(row, value, &self.symbols));
         let word = word | reserved.map_err(|error| vec![error])?;
         let label = row.label_field.as_ref().and_then(|field| row.field(field));
-        Ok(Made {
+        Ok(AssembledLine {
             bytes: self.grammar.spec.bytes(word, row.size_bytes),
             label: label.and_then(|field| values.get(field)).copied(),
         })
@@ -435,7 +443,7 @@ const DIRECTIVES: &str = "directives are `.word`, `.context`, `.equ`, `.set`, `.
 
 /// Result of a line.
 #[derive(Default)]
-struct Made {
+struct AssembledLine {
     /// Bytes of the words.
     bytes: Vec<u8>,
     /// Value of a label before the line.
@@ -461,13 +469,13 @@ impl Read {
         tokens: &[Token<'_>],
         symbols: &Symbols,
         address: String,
-        made: Option<&Made>,
+        made: Option<&AssembledLine>,
     ) {
         let Self { row, values, said } = self;
         let place = |span| line.origin.place(span);
         let word = made.map(|made| {
             let bytes = made.bytes.clone();
-            recorder.word(AnalysedWord {
+            recorder.word(AnalyzedWord {
                 place: place(span_of(tokens)),
                 row: Some(row),
                 values,

@@ -6,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 use npukit_base::{Code, Span, codes, counted, without_bom};
 use thiserror::Error;
 
-use crate::place::{Place, SourceText};
+use crate::place::{SourceLocation, SourceText};
 
 /// Maximum number of faults that are listed for a text; further ones are only counted.
 pub(crate) const MAX_ERRORS: usize = 100;
@@ -282,7 +282,7 @@ pub enum AsmError {
 #[error("{error}")]
 pub struct Within {
     pub(crate) error: AsmError,
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
     pub(crate) text: SourceText,
     /// Directives and calls that generated the line, the innermost first.
     pub(crate) calls: Vec<String>,
@@ -433,10 +433,10 @@ impl AsmError {
     }
 
     /// Returns the place among the texts of the program.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         match self {
             Self::Within(within) => within.place,
-            own => Place::new(span_of(own.span())),
+            own => SourceLocation::new(span_of(own.span())),
         }
     }
 

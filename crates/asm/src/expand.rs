@@ -2,8 +2,8 @@
 //! `.macro`, `.rept` and `.if` generate.
 //!
 //! It does not know instructions: a [`Line`] that is not `taken` must be read by the caller. Errors
-//! refer to the text from which a line comes ([`Origin`]) and name the directives that generated
-//! it.
+//! refer to the text from which a line comes ([`LineOrigin`]) and name the directives that
+//! generated it.
 
 mod argument;
 mod block;
@@ -40,7 +40,7 @@ pub(crate) use argument::{Part, parts, unquoted};
 pub use include::Files;
 pub(crate) use include::beside;
 pub use limit::{MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES};
-pub(crate) use origin::Origin;
+pub(crate) use origin::LineOrigin;
 pub use origin::Sources;
 pub(crate) use substitute::replaced;
 
@@ -48,7 +48,7 @@ pub(crate) use substitute::replaced;
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub text: String,
-    pub origin: Origin,
+    pub origin: LineOrigin,
     /// Number of macros and repetitions around the line.
     pub depth: usize,
     /// Whether the expander has processed the line, so that it must not be assembled.
@@ -130,7 +130,7 @@ impl<'a> Expander<'a> {
         self.comments.split(&line.text).0
     }
 
-    fn report(&mut self, error: AsmError, origin: &Origin) {
+    fn report(&mut self, error: AsmError, origin: &LineOrigin) {
         let error = self.sources.fault(error, |span| origin.place(span));
         // An error in a repeated line is reported once.
         if self.errors.last() != Some(&error) {
@@ -177,7 +177,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Stops reading because of an exceeded limit at a line.
-    fn stop(&mut self, origin: &Origin, text: &str, limit: &Limit) {
+    fn stop(&mut self, origin: &LineOrigin, text: &str, limit: &Limit) {
         let Limit { what, limit, help } = *limit;
         let span = source_span(Span::new(text.len() - text.trim_start().len(), text.trim_end().len()));
         self.report(AsmError::Limit { what, limit, span, help }, origin);
@@ -222,7 +222,7 @@ impl<'a> Expander<'a> {
             return Ok(true);
         }
         if label.is_some() {
-            return Err(labelled(format!("`.{name}`"), word.span));
+            return Err(labeled(format!("`.{name}`"), word.span));
         }
         let rest = Rest { start: word.span.end, text: code.get(word.span.end..).unwrap_or_default() };
         self.directive(name, word, rest, tokens.get(2..).unwrap_or_default(), line, symbols)?;
@@ -248,7 +248,7 @@ impl<'a> Expander<'a> {
         }
         if let Some((name, found)) = self.called(tokens) {
             if label.is_some() {
-                return Err(labelled(format!("macro `{}`", name.text), name.span));
+                return Err(labeled(format!("macro `{}`", name.text), name.span));
             }
             self.call(&found, name, code, line)?;
             return Ok(true);
@@ -332,7 +332,7 @@ fn directive<'a>(tokens: &[Token<'a>]) -> Option<(&'static str, Token<'a>)> {
     (dot.text == ".").then_some((known, *word))
 }
 
-fn labelled(found: String, span: Span) -> AsmError {
+fn labeled(found: String, span: Span) -> AsmError {
     AsmError::Label { found, span: source_span(span) }
 }
 

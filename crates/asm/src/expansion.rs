@@ -9,11 +9,11 @@ use crate::analysis::{Analysis, Recorder};
 use crate::comment::Comments;
 use crate::definition::definition;
 use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
-use crate::expand::{Expander, Files, Line, Origin, Sources, replaced};
+use crate::expand::{Expander, Files, Line, LineOrigin, Sources, replaced};
 use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::listing::{Listing, Word};
-use crate::place::Place;
+use crate::place::SourceLocation;
 use crate::symbols::Symbols;
 
 /// Program with expanded directives.
@@ -24,7 +24,7 @@ pub struct Expansion {
     /// Lines as they were read.
     lines: Vec<Line>,
     /// Origin of each line of the expanded text.
-    origins: Vec<Origin>,
+    origins: Vec<LineOrigin>,
     /// Offset of the first byte of each line of the text.
     starts: Vec<usize>,
     /// Memory contents around a run, as the text declares them.
@@ -160,12 +160,12 @@ impl Expansion {
             self.text += &text;
         }
         self.text.push('\n');
-        self.origins.push(Origin { layer, ..line.origin.clone() });
+        self.origins.push(LineOrigin { layer, ..line.origin.clone() });
         self.lines.push(line);
     }
 
     /// Returns the origin of bytes of the expanded text.
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: Span) -> SourceLocation {
         let place = |offset: usize| {
             let index = self.starts.partition_point(|start| *start <= offset).checked_sub(1)?;
             let (origin, start) = (self.origins.get(index)?, *self.starts.get(index)?);
@@ -173,7 +173,7 @@ impl Expansion {
             let end = self.starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
             Some(origin.place(Span::new(span.start.max(start) - start, span.end.min(end) - start)))
         };
-        let first = place(span.start).unwrap_or(Place::new(span));
+        let first = place(span.start).unwrap_or(SourceLocation::new(span));
         place(span.end.saturating_sub(1).max(span.start)).map_or(first, |last| first.to(last))
     }
 
@@ -186,14 +186,14 @@ impl Expansion {
     pub fn checked<T>(&self, name: &str, text: &str, made: Result<T, Vec<AsmError>>) -> Result<T, AsmErrors> {
         let place = |error| self.sources.fault(error, |span| self.place(span));
         let (made, errors) = made.map_or_else(|errors| (None, errors), |made| (Some(made), Vec::new()));
-        let mut told: Vec<AsmError> = Vec::new();
+        let mut reported: Vec<AsmError> = Vec::new();
         for error in self.errors.iter().cloned().chain(errors.into_iter().map(place)) {
             // An error in a repeated line is reported once.
-            if !told.iter().take(MAX_ERRORS).any(|known| *known == error) {
-                told.push(error);
+            if !reported.iter().take(MAX_ERRORS).any(|known| *known == error) {
+                reported.push(error);
             }
         }
-        made.filter(|_| told.is_empty()).ok_or_else(|| Faults::new(name, text, told))
+        made.filter(|_| reported.is_empty()).ok_or_else(|| Faults::new(name, text, reported))
     }
 
     /// Returns the analysis of the text, with the faults of its directives and the `errors` of its

@@ -8,7 +8,7 @@
 mod line;
 mod separate;
 
-use crate::place::Place;
+use crate::place::SourceLocation;
 
 pub(crate) use line::{Names, Rest, no_more, statement};
 pub use separate::{Separated, separate};
@@ -47,7 +47,7 @@ impl Experiment {
 
     /// Returns the integers that fill memories without the mark `raw`, each list with the place of
     /// its declaration and its range. Its author may have meant real values.
-    pub fn unmarked(&self) -> impl Iterator<Item = (Place, &MemoryRange, &[i128])> {
+    pub fn unmarked(&self) -> impl Iterator<Item = (SourceLocation, &MemoryRange, &[i128])> {
         self.statements.iter().filter_map(|Statement { place, kind }| match kind {
             StatementKind::Data { range, values: Values::Raw { numbers, is_marked: false } }
             | StatementKind::Input {
@@ -67,7 +67,7 @@ impl Experiment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Place of the declaration.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Number of instructions before it.
     pub position: usize,
 }
@@ -76,7 +76,7 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// Place of the declaration.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Contents of the declaration.
     pub kind: StatementKind,
 }

@@ -50,4 +50,4 @@ pub use expand::{
 pub use expansion::{Expansion, expand, expand_recorded};
 pub use experiment::{Experiment, MemoryRange, Separated, Statement, StatementKind, Values, Wait, separate};
 pub use format::{Statements, Style, format};
-pub use place::Place;
+pub use place::SourceLocation;

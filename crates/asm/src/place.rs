@@ -1,4 +1,4 @@
-//! [`Place`]: a location in the texts of a program.
+//! [`SourceLocation`]: a location in the texts of a program.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl SourceCode for SourceText {
 
 /// Location in the texts of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Bytes in its text.
     pub span: Span,
     /// Index of the text.
@@ -42,7 +42,7 @@ pub struct Place {
     pub(crate) call: Option<usize>,
 }
 
-impl Place {
+impl SourceLocation {
     /// Creates a place in the assembled text, outside of macros.
     pub const fn new(span: Span) -> Self {
         Self { span, source: 0, call: None }

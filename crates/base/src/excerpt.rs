@@ -26,9 +26,9 @@ mod tests {
     fn a_mark_is_below_its_text() {
         let text = "one\n\tré two(\nx)\n";
         let at = |what: &str| text.find(what).map(|start| Span::new(start, start + what.len()));
-        let told = |what| at(what).map(|span| excerpt(text, span, "m")).unwrap_or_default();
-        assert_eq!(told("two"), "line 2: m\n    \tré two(\n    \t   ^^^");
-        assert_eq!(told("two(\nx)"), "line 2: m\n    \tré two(\n    \t   ^^^^");
+        let shown = |what| at(what).map(|span| excerpt(text, span, "m")).unwrap_or_default();
+        assert_eq!(shown("two"), "line 2: m\n    \tré two(\n    \t   ^^^");
+        assert_eq!(shown("two(\nx)"), "line 2: m\n    \tré two(\n    \t   ^^^^");
         assert_eq!(excerpt(text, Span::new(99, 102), "m"), "line 4: m\n    \n    ^");
     }
 }

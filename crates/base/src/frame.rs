@@ -4,9 +4,9 @@
 use std::io::{self, BufRead, Read};
 
 /// Longest message that is accepted, in bytes: 16 MiB.
-pub const MOST_FRAME_BYTES: u64 = 1 << 24;
+pub const MAX_FRAME_BYTES: u64 = 1 << 24;
 /// Longest header line, in bytes.
-const MOST_LINE_BYTES: u64 = 1 << 12;
+const MAX_LINE_BYTES: u64 = 1 << 12;
 /// Header field with the length of the content.
 const LENGTH: &str = "Content-Length";
 
@@ -25,7 +25,7 @@ pub enum FrameError {
         line: String,
     },
     /// A header line is too long.
-    #[error("a header line has more than {MOST_LINE_BYTES} bytes; an empty line must end the header")]
+    #[error("a header line has more than {MAX_LINE_BYTES} bytes; an empty line must end the header")]
     LongLine,
     /// The input ends within a header.
     #[error("the header of a message has no end; an empty line must follow it")]
@@ -37,11 +37,11 @@ pub enum FrameError {
     NoLength,
     /// The length is not a number, or is too large.
     #[error(
-        "`{LENGTH}: {told}` is not a length; it must be a whole number of at most {MOST_FRAME_BYTES} bytes"
+        "`{LENGTH}: {given}` is not a length; it must be a whole number of at most {MAX_FRAME_BYTES} bytes"
     )]
     Length {
         /// Value of the header field.
-        told: String,
+        given: String,
     },
     /// The input ends within a message.
     #[error("a message ends after {bytes} of the {length} bytes in its header")]
@@ -88,9 +88,9 @@ fn length(input: &mut dyn BufRead) -> Result<Option<u64>, FrameError> {
         is_first = false;
         let Some((name, value)) = line.split_once(':') else { return Err(FrameError::Line { line }) };
         if name.eq_ignore_ascii_case(LENGTH) {
-            let told = value.trim();
-            let found = told.parse().ok().filter(|length| *length <= MOST_FRAME_BYTES);
-            length = Some(found.ok_or_else(|| FrameError::Length { told: told.to_owned() })?);
+            let given = value.trim();
+            let found = given.parse().ok().filter(|length| *length <= MAX_FRAME_BYTES);
+            length = Some(found.ok_or_else(|| FrameError::Length { given: given.to_owned() })?);
         }
     }
     if is_first { Ok(None) } else { Err(FrameError::NoEnd) }
@@ -99,11 +99,11 @@ fn length(input: &mut dyn BufRead) -> Result<Option<u64>, FrameError> {
 /// Reads the next header line, without its line end; `None` at the end of the input.
 fn line(input: &mut dyn BufRead) -> Result<Option<String>, FrameError> {
     let mut bytes = Vec::new();
-    Read::take(input, MOST_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    Read::take(input, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
         return Ok(None);
     }
-    if bytes.len() as u64 == MOST_LINE_BYTES && !bytes.ends_with(b"\n") {
+    if bytes.len() as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
         return Err(FrameError::LongLine);
     }
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_header_is_told() {
         let long = format!("X: {}", "y".repeat(5000));
-        for (input, told) in [
+        for (input, given) in [
             ("\r\n\r\n", "has no `Content-Length`"),
             ("Content-Length: 5", "has no end"),
             ("Content-Length: 5\r\nX: y\r\n", "has no end"),
@@ -143,7 +143,7 @@ mod tests {
             (&long, "more than 4096 bytes"),
         ] {
             let error = all(input.as_bytes()).unwrap_err();
-            assert!(error.to_string().contains(told), "{input:?}: {error}");
+            assert!(error.to_string().contains(given), "{input:?}: {error}");
             assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidData);
         }
     }

@@ -16,7 +16,7 @@ mod word;
 pub use code::{Code, Coded};
 pub use counted::{counted, plural};
 pub use excerpt::excerpt;
-pub use frame::{FrameError, MOST_FRAME_BYTES, frame};
+pub use frame::{FrameError, MAX_FRAME_BYTES, frame};
 pub use names::{closest, help_for, meant, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;

@@ -6,10 +6,10 @@ pub mod values;
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use npukit::costs::HostRates;
-use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
+use npukit::{GivenRange, MemFile, MotionRequest, QuantizeMethod};
 
 use crate::args::values::{
-    dimension, fixed, given_range, host_rates, input_shape, mem_file, motion, number, quantise_method, share,
+    dimension, fixed, given_range, host_rates, input_shape, mem_file, motion, number, quantize_method, share,
     size, state,
 };
 use crate::candidates::targets;
@@ -58,7 +58,7 @@ pub struct ModelArgs {
     ///
     /// All elements of the input have this value, and it is no longer an input. Nodes that depend
     /// only on it, such as the branch that an If takes, are evaluated when the model is read.
-    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
+    #[arg(long = "const", alias = "set", value_name = "NAME=NUMBER", value_parser = fixed)]
     pub values: Vec<(String, String)>,
     /// Values to compute instead of the outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -98,7 +98,7 @@ pub struct StateArgs {
     ///
     /// Write it as `state=stateN`. Samples are then successive calls. All inputs of this kind must
     /// be listed.
-    #[arg(long = "state", value_name = "INPUT=OUTPUT", value_parser = state, hide_short_help = true)]
+    #[arg(long = "feedback", alias = "state", value_name = "INPUT=OUTPUT", value_parser = state, hide_short_help = true)]
     pub pairs: Vec<(String, String)>,
 }
 
@@ -143,8 +143,8 @@ pub struct CalibrationArgs {
     /// on the inputs of --calibrate), `least-squares` (least error for each tensor) or
     /// `percentile=99.9` (this share does not saturate). By default, the method whose outputs for
     /// these inputs are nearest to float.
-    #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
-    pub quantise: Option<QuantiseMethod>,
+    #[arg(long, alias = "quantise", value_name = "METHOD", value_parser = quantize_method)]
+    pub quantize: Option<QuantizeMethod>,
 }
 
 /// Option of counting the host's time.
@@ -306,7 +306,7 @@ pub struct AccuracyArgs {
 
 /// Options for assembly and binary programs.
 #[derive(Debug, Args)]
-pub struct HandArgs {
+pub struct AsmArgs {
     /// Fill a memory of an assembly program
     ///
     /// Also of a binary program. The values start at address A, by default 0. In `.npy`, `.npz` and
@@ -328,7 +328,7 @@ pub struct HandArgs {
     pub max_cycles: Option<u64>,
 }
 
-impl HandArgs {
+impl AsmArgs {
     /// Whether any of the options is given.
     pub fn is_used(&self) -> bool {
         !self.mem.is_empty()

@@ -34,11 +34,11 @@ impl Editor {
     /// The reason why there is no such instance, as text.
     pub fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
         npukit::resolve(spec, &Disk).map_err(|error| {
-            let told = error.diagnostics().into_iter().map(|one| match one.help {
+            let messages = error.diagnostics().into_iter().map(|one| match one.help {
                 Some(help) => format!("{}\n{help}", one.message),
                 None => one.message,
             });
-            told.collect::<Vec<_>>().join("\n")
+            messages.collect::<Vec<_>>().join("\n")
         })
     }
 

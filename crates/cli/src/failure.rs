@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use npukit::report::Place;
+use npukit::report::ErrorLocation;
 use npukit::verbs::check::Report;
 use npukit::{Diagnostic, codes, described, suggestion};
 use serde_json::Value;
@@ -171,7 +171,8 @@ impl Failure {
 
     /// Returns all diagnostics, one for each fault.
     fn diagnostics(&self) -> Vec<Diagnostic> {
-        let one = |path: &str| vec![Diagnostic::of(npukit::Coded::code(self), self).at(Place::file(path))];
+        let one =
+            |path: &str| vec![Diagnostic::of(npukit::Coded::code(self), self).at(ErrorLocation::file(path))];
         match self {
             Self::Verb(error) => error.diagnostics(),
             Self::Write { path, .. }

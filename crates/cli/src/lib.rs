@@ -10,7 +10,7 @@ mod cache;
 mod candidates;
 mod chosen;
 mod cli;
-mod colour;
+mod color;
 mod commands;
 mod disk;
 mod editor;
@@ -43,7 +43,7 @@ use std::process::ExitCode;
 use answer::Answer;
 use clap::{ArgMatches, Command, FromArgMatches};
 use cli::Cli;
-use colour::paint;
+use color::paint;
 use failure::Failure;
 use front::command;
 use printable::{json, printable};
@@ -63,8 +63,8 @@ pub use parts::{Parts, Terminal};
 /// started when needed.
 pub fn main(parts: Option<&Parts>) -> ExitCode {
     commands::complete(command);
-    colour::set(colour::of(env::args_os()));
-    let mut command = usage::uncoloured(command(), env::args_os());
+    color::set(color::of(env::args_os()));
+    let mut command = usage::uncolored(command(), env::args_os());
     let matches = match parse(&mut command) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -86,7 +86,7 @@ pub fn main(parts: Option<&Parts>) -> ExitCode {
     }
     Screen::set(cli.width);
     cache::set(cli.no_cache);
-    colour::set(cli.color);
+    color::set(cli.color);
     let watch = observe::watch(&cli);
     let result = commands::run(&cli, parts, &watch);
     watch.end();
@@ -141,13 +141,13 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     // If a file was written to standard output, no report can follow.
     let has_room = !disk::is_taken();
-    let has_colours = if has_room { colour::is_on(&io::stdout()) } else { colour::is_on(&io::stderr()) };
+    let has_colors = if has_room { color::is_on(&io::stdout()) } else { color::is_on(&io::stderr()) };
     let text = match (cli.json, answer.is_data) {
         (true, _) => json(&with_schema(answer.json, verb)),
         // Data in a pipe is read by another program.
         (false, true) if !io::stdout().is_terminal() => answer.text,
         (false, true) => printable(&answer.text).into_owned(),
-        (false, false) => paint(&answer.text, has_colours),
+        (false, false) => paint(&answer.text, has_colors),
     };
     if !(cli.verbosity.quiet && answer.success) {
         // Notes are lost if standard error is closed; the status still reports the result.
@@ -221,7 +221,7 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
 /// Returns the theme: lines on a terminal, color if requested, plain text elsewhere.
 fn theme() -> miette::GraphicalTheme {
     let out = io::stderr();
-    match (colour::is_on(&out), out.is_terminal()) {
+    match (color::is_on(&out), out.is_terminal()) {
         (true, _) => miette::GraphicalTheme::unicode(),
         (false, true) => miette::GraphicalTheme::unicode_nocolor(),
         (false, false) => miette::GraphicalTheme::none(),

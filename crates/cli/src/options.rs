@@ -125,7 +125,7 @@ fn position(specs: &[(&'static str, &'static OptionSpec)]) -> Option<usize> {
 fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
     let one = |spec: &OptionSpec| format!("{} [{}] [default: {}]", spec.doc, spec.values, spec.default);
     match specs {
-        [(_, spec)] => capitalised(&one(spec)),
+        [(_, spec)] => capitalized(&one(spec)),
         _ => specs
             .iter()
             .map(|(target, spec)| format!("{target}: {}", one(spec)))
@@ -135,7 +135,7 @@ fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
 }
 
 /// Returns the text with an initial capital.
-fn capitalised(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(letters).collect()

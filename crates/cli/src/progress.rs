@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn durations_are_rounded() {
-        let told = [0.4, 1.5, 89.4, 89.6, 151.0, 5399.0, 5400.0, 129_600.0];
-        let told = told.map(|seconds| rounded(Duration::from_secs_f64(seconds)));
-        assert_eq!(told, ["0s", "2s", "89s", "2m", "3m", "90m", "2h", "2d"]);
+        let shown = [0.4, 1.5, 89.4, 89.6, 151.0, 5399.0, 5400.0, 129_600.0];
+        let shown = shown.map(|seconds| rounded(Duration::from_secs_f64(seconds)));
+        assert_eq!(shown, ["0s", "2s", "89s", "2m", "3m", "90m", "2h", "2d"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use npukit::costs::{Costs, Technology};
 use npukit::{
-    AccuracyOptions, Calibration, Context, GivenRange, InputFile, Meaning, ModelOptions, OwnInputs,
+    AccuracyOptions, Calibration, Context, GivenRange, HazardMode, InputFile, ModelOptions, OwnInputs,
     Preprocess, RescaleMode, Source, Stateful,
 };
 
@@ -78,7 +78,7 @@ pub fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibratio
         Rescale::Never => RescaleMode::Never,
     };
     let (inputs, ranges) = (input_files(&args.calibrate), args.range.clone());
-    Calibration { inputs, ranges, preprocess, mode, method: args.quantise, own: None }
+    Calibration { inputs, ranges, preprocess, mode, method: args.quantize, own: None }
 }
 
 pub fn source(
@@ -134,11 +134,11 @@ pub fn accuracy_options(args: &AccuracyArgs) -> Option<AccuracyOptions> {
     Some(options)
 }
 
-pub fn meaning(args: &MeaningArgs) -> Meaning {
+pub fn meaning(args: &MeaningArgs) -> HazardMode {
     match (args.sequential, args.hardware) {
-        (true, _) => Meaning::Sequential,
-        (_, true) => Meaning::Hardware,
-        _ => Meaning::Agreed,
+        (true, _) => HazardMode::Sequential,
+        (_, true) => HazardMode::Hardware,
+        _ => HazardMode::Agreed,
     }
 }
 

@@ -30,7 +30,7 @@ const SETTABLE: &[(&str, bool)] = &[
     ("batch", true),
     ("resize-mode", true),
     ("rescale", true),
-    ("quantise", true),
+    ("quantize", true),
     ("max-error", true),
     ("min-accuracy", false),
     ("top", false),

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    fn told(line: &str) -> Option<String> {
+    fn message(line: &str) -> Option<String> {
         let mut command = Cli::command();
         let matches = command.try_get_matches_from_mut(line.split(' ')).unwrap();
         check(&mut command, &matches).err().map(|error| error.to_string())
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn two_arguments_cannot_share_it() {
-        assert_eq!(told("npu diff - b.json"), None);
-        assert_eq!(told("npu eval - -o -"), None);
-        let error = told("npu diff - -").unwrap();
+        assert_eq!(message("npu diff - b.json"), None);
+        assert_eq!(message("npu eval - -o -"), None);
+        let error = message("npu diff - -").unwrap();
         assert!(error.contains("standard input can only be read once, but <A> and <B> name it"), "{error}");
-        assert!(told("npu eval - --input x=-.npy").is_some());
-        assert!(told("npu eval m.onnx --input=- --input=-.npy").is_some());
+        assert!(message("npu eval - --input x=-.npy").is_some());
+        assert!(message("npu eval m.onnx --input=- --input=-.npy").is_some());
     }
 }

@@ -99,7 +99,7 @@ pub fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::colour::Mark;
+    use crate::color::Mark;
     use proptest::prelude::*;
 
     const COLUMNS: [Column<'_>; 4] = [

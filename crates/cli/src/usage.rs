@@ -16,7 +16,7 @@ pub const USAGE: Code = Code { name: "usage", meaning: "the command line is not 
 
 /// Turns color off in errors if an argument contains control characters. Colors are control
 /// characters, too, and could not be distinguished from those.
-pub fn uncoloured(command: Command, arguments: impl Iterator<Item = OsString>) -> Command {
+pub fn uncolored(command: Command, arguments: impl Iterator<Item = OsString>) -> Command {
     if orders(arguments) { command.styles(Styles::plain()) } else { command }
 }
 
@@ -25,7 +25,7 @@ fn orders(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.any(|argument| matches!(on_a_line(&argument.to_string_lossy()), Cow::Owned(_)))
 }
 
-/// Prints an error of a command that is [`uncoloured`] if necessary; help is printed to standard
+/// Prints an error of a command that is [`uncolored`] if necessary; help is printed to standard
 /// output.
 pub fn print(error: &clap::Error) -> io::Result<()> {
     if !orders(env::args_os()) {
@@ -39,7 +39,7 @@ pub fn print(error: &clap::Error) -> io::Result<()> {
     }
 }
 
-/// Formats an error of an [`uncoloured`] command for a terminal. Removing color codes from a
+/// Formats an error of an [`uncolored`] command for a terminal. Removing color codes from a
 /// colored text would also remove the control characters in arguments.
 fn escaped(error: &clap::Error) -> String {
     printable(&error.render().ansi().to_string()).into_owned()
@@ -79,7 +79,7 @@ pub fn json(error: &clap::Error) -> Value {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             ("no command is given".to_owned(), Some("`npu --help` lists them".to_owned()))
         }
-        _ => told(&error.render().to_string()),
+        _ => message_and_tips(&error.render().to_string()),
     };
     let diagnostic = Diagnostic::error(USAGE.name, &message).with_help(help);
     json!({ "error": message, "causes": [], "diagnostics": [diagnostic] })
@@ -87,7 +87,7 @@ pub fn json(error: &clap::Error) -> Value {
 
 /// Splits a printed error into message and tips: the first paragraph, and the lines that begin with
 /// `tip:`.
-fn told(text: &str) -> (String, Option<String>) {
+fn message_and_tips(text: &str) -> (String, Option<String>) {
     let text = text.strip_prefix("error: ").unwrap_or(text); // Default: without the prefix, all of it is the message.
     let lines = text.lines().map(str::trim);
     let message: Vec<&str> = lines.clone().take_while(|line| !line.is_empty()).collect();
@@ -111,7 +111,7 @@ mod tests {
             &["npu", "eval", "m.onnx", "-o", "\u{1b}[1m.csv"],
         ] {
             let arguments = || line.iter().map(OsString::from);
-            let command = uncoloured(crate::cli::command(), arguments());
+            let command = uncolored(crate::cli::command(), arguments());
             let text = escaped(&command.try_get_matches_from(arguments()).unwrap_err());
             assert!(matches!(printable(&text), Cow::Borrowed(_)), "{text:?}");
             assert!(text.contains("\\u{"), "{text}");
@@ -127,8 +127,8 @@ mod tests {
             let error = command.try_get_matches_from_mut(arguments()).unwrap_err();
             json(&with_tip(error, &command, arguments()))["diagnostics"][0]["help"].clone()
         };
-        let told = tip("npu run m.onnx --compare r.npz");
-        assert_eq!(told, "write `--compare=r.npz` if it is the value of `--compare`");
+        let message_and_tips = tip("npu run m.onnx --compare r.npz");
+        assert_eq!(message_and_tips, "write `--compare=r.npz` if it is the value of `--compare`");
         assert_eq!(tip("npu run m.onnx --check r.npz"), Value::Null);
     }
 
@@ -136,9 +136,9 @@ mod tests {
     fn the_message_is_without_the_usage() {
         let text = "error: unexpected argument '--jsn' found\n\n  tip: a similar argument exists: '--json'\n\nUsage: npu\n";
         let tip = Some("a similar argument exists: '--json'".to_owned());
-        assert_eq!(told(text), ("unexpected argument '--jsn' found".to_owned(), tip));
+        assert_eq!(message_and_tips(text), ("unexpected argument '--jsn' found".to_owned(), tip));
         let text = "error: these are required:\n  --target <TARGET>\n\nUsage: npu\n";
-        assert_eq!(told(text), ("these are required: --target <TARGET>".to_owned(), None));
+        assert_eq!(message_and_tips(text), ("these are required: --target <TARGET>".to_owned(), None));
     }
 
     #[test]

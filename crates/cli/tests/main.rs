@@ -1,6 +1,8 @@
 //! Tests of the `npu` command, run as a user runs it.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+#[path = "main/assembly.rs"]
+mod assembly;
 #[path = "main/bad_input.rs"]
 mod bad_input;
 #[path = "main/bench.rs"]
@@ -9,12 +11,10 @@ mod bench;
 mod boards;
 #[path = "main/bug_report.rs"]
 mod bug_report;
-#[path = "main/by_hand.rs"]
-mod by_hand;
 #[path = "main/cache.rs"]
 mod cache;
-#[path = "main/colours.rs"]
-mod colours;
+#[path = "main/colors.rs"]
+mod colors;
 #[path = "main/commands.rs"]
 mod commands;
 #[path = "main/faults.rs"]

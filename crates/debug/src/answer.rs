@@ -32,8 +32,8 @@ impl Answer {
         Self { text, failure: None }
     }
 
-    fn failed(told: impl Into<String>) -> Self {
-        Self { text: String::new(), failure: Some(told.into()) }
+    fn failed(message: impl Into<String>) -> Self {
+        Self { text: String::new(), failure: Some(message.into()) }
     }
 }
 
@@ -69,7 +69,7 @@ impl Debugger {
             Command::Reverse => {
                 self.go_back();
             }
-            other => return self.told(other),
+            other => return self.answered(other),
         }
         self.arrived()
     }
@@ -93,7 +93,7 @@ impl Debugger {
                 self.goto(step);
                 self.arrived()
             }
-            Err(told) => Answer::failed(told),
+            Err(message) => Answer::failed(message),
         }
     }
 
@@ -109,7 +109,7 @@ impl Debugger {
     }
 
     /// Executes a command that does not move the program.
-    fn told(&mut self, command: &Command) -> Answer {
+    fn answered(&mut self, command: &Command) -> Answer {
         match command {
             Command::Help(name) => help(name.as_deref()),
             Command::Point(kinds) => {
@@ -345,8 +345,8 @@ impl Debugger {
     /// Returns the machine's integers in a range.
     pub(crate) fn raw(&self, range: &Range) -> Result<Vec<i64>, String> {
         let lanes = self.machine().memories()[range.memory].lanes;
-        if let Some(told) = range.too_much(lanes) {
-            return Err(told);
+        if let Some(message) = range.too_much(lanes) {
+            return Err(message);
         }
         Ok(range.chosen(&self.read(range.run())?, lanes))
     }

@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
     /// Parses the number of an instruction of the program.
     fn instruction(&self, word: Word<'_>) -> Result<usize, Fault> {
         let number: usize = self.number(word, "an instruction")?;
-        let count = self.of.listing().map_err(|told| self.fault(word.span, told.to_owned()))?.len();
+        let count = self.of.listing().map_err(|text| self.fault(word.span, text.to_owned()))?.len();
         if number < count {
             return Ok(number);
         }
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
         let word = self.needed("the name of a unit")?;
         let moments = match self.of.moments() {
             Ok(moments) => moments,
-            Err(told) => return Err(self.fault(word.span, told.to_owned())),
+            Err(reason) => return Err(self.fault(word.span, reason.to_owned())),
         };
         let mut names: Vec<&str> =
             moments.iter().flat_map(|moment| &moment.waits).map(|(unit, ..)| unit.as_str()).collect();

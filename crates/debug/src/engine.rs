@@ -108,8 +108,8 @@ impl Debugger {
     /// # Errors
     /// The reason why the program has no listing.
     pub fn listing(&self) -> Result<&[ListingLine], &str> {
-        let told = |error| format!("the listing is not available: {}", chain(&error));
-        let listing = self.listing.get_or_init(|| self.now.listing().map_err(told));
+        let message = |error| format!("the listing is not available: {}", chain(&error));
+        let listing = self.listing.get_or_init(|| self.now.listing().map_err(message));
         listing.as_ref().map(Vec::as_slice).map_err(String::as_str)
     }
 
@@ -118,14 +118,14 @@ impl Debugger {
         match self.listing() {
             // Default: the listing has ended.
             Ok(listing) => listing.get(instruction).map_or("", |line| line.text.trim()),
-            Err(told) => told,
+            Err(message) => message,
         }
     }
 
     /// Describes a step in one line.
     pub fn step_text(&self, step: usize) -> String {
-        if let Some(told) = self.now.told(step) {
-            return told;
+        if let Some(message) = self.now.described(step) {
+            return message;
         }
         let texts = self.now.issued(step).into_iter().map(|instruction| self.text_of(instruction).to_owned());
         texts.collect::<Vec<_>>().join(" | ")
@@ -221,9 +221,9 @@ impl Debugger {
         if step.is_multiple_of(self.spacing) && !self.copies.contains_key(&step) {
             self.copies.insert(step, self.now.fork());
         }
-        let told = self.now.step().map_err(|error| chain(&error))?;
-        if !told.is_empty() {
-            self.remarks.insert(step, told);
+        let message = self.now.step().map_err(|error| chain(&error))?;
+        if !message.is_empty() {
+            self.remarks.insert(step, message);
         }
         Ok(())
     }

@@ -17,8 +17,8 @@ pub(crate) fn read(machine: &dyn Machine, run: AddressRun) -> Result<Vec<i64>, S
 /// Formats an error and its causes in one line.
 pub(crate) fn chain(error: &TargetError) -> String {
     let all = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let mut told: Vec<String> = all.map(ToString::to_string).collect();
+    let mut messages: Vec<String> = all.map(ToString::to_string).collect();
     // A transparent error repeats the text of its cause.
-    told.dedup();
-    told.join(": ")
+    messages.dedup();
+    messages.join(": ")
 }

@@ -137,7 +137,7 @@ mod tests {
     fn ranges_are_read() {
         let parsed = |text| {
             let Range { memory, start, end, lane, .. } =
-                Range::parse(text, &memories()).map_err(|(told, _)| told)?;
+                Range::parse(text, &memories()).map_err(|(message, _)| message)?;
             Ok::<_, String>((memory, start, end, lane))
         };
         assert_eq!(parsed("acc"), Ok((0, 0, 8, None)));

@@ -96,14 +96,14 @@ impl Script {
             let answer = debugger.execute(command);
             let mut wrong = answer.failure;
             if let Some(expected) = printed.as_ref().filter(|expected| **expected != answer.text) {
-                let told = format!("expected to be printed:\n{expected}found:\n{}", answer.text);
-                wrong = Some(wrong.map_or(told.clone(), |wrong| format!("{wrong}\n{told}")));
+                let message = format!("expected to be printed:\n{expected}found:\n{}", answer.text);
+                wrong = Some(wrong.map_or(message.clone(), |wrong| format!("{wrong}\n{message}")));
             } else if printed.is_none() {
                 outcome.text += &answer.text;
             }
             let is_expectation = printed.is_some() || matches!(command, Command::Expect(_));
             match wrong {
-                Some(told) => outcome.failures.push(format!("line {line}: {}", told.trim_end())),
+                Some(message) => outcome.failures.push(format!("line {line}: {}", message.trim_end())),
                 None => outcome.passed += usize::from(is_expectation),
             }
         }

@@ -57,7 +57,7 @@ impl Stop {
     /// Returns a sentence about the failure; `None` if nothing failed.
     pub fn trouble(&self) -> Option<String> {
         match self {
-            Self::Fault(told) => Some(format!("the machine stops: {told}")),
+            Self::Fault(message) => Some(format!("the machine stops: {message}")),
             Self::Undecided(undecided) => Some(undecided.to_string()),
             Self::Interrupted => Some("interrupted".to_owned()),
             _ => None,

@@ -24,7 +24,7 @@ impl Debugger {
         let stop = match self.seek(position) {
             Ok(()) if self.position() < position.min(self.steps()) => Stop::Interrupted,
             Ok(()) => self.reached(Stop::Step),
-            Err(told) => Stop::Fault(told),
+            Err(message) => Stop::Fault(message),
         };
         self.stopped(stop)
     }
@@ -78,8 +78,8 @@ impl Debugger {
                 return Stop::Interrupted;
             }
             let (step, saturated) = (self.position(), self.now.saturations());
-            if let Err(told) = self.advance() {
-                return Stop::Fault(told);
+            if let Err(message) = self.advance() {
+                return Stop::Fault(message);
             }
             match self.watchpoints(&*self.now, saturated) {
                 Err(undecided) => return Stop::Undecided(undecided),

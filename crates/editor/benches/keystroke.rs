@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use npukit_asm::analysis::Language;
 use npukit_editor::lsp::Document;
-use npukit_target::{Config, Instance, NoFiles, Target, bytes_of};
+use npukit_target::{Instance, InstanceSpec, NoFiles, Target, bytes_of};
 
 const LINES: usize = 10_000;
 const TIMES: usize = 40;
@@ -28,7 +28,7 @@ fn main() {
         }),
     ];
     for (target, name, line) in targets {
-        let instance = target.instance(Config::Default).expect("the default instance is there");
+        let instance = target.instance(InstanceSpec::Default).expect("the default instance is there");
         let head = if target.name == "drra" { "cell (row=1, col=0)\n" } else { "\n" };
         let text: String = std::iter::once(head.to_owned()).chain((0..LINES).map(line)).collect();
         measure(target.name, &*instance, name, text);
@@ -69,7 +69,7 @@ fn stroke(
         range_length: None,
         text: text.to_owned(),
     });
-    let found = language.analyse(&document.path, document.plain(), files);
+    let found = language.analyze(&document.path, document.plain(), files);
     assert!(found.words.len() >= LINES - 2, "{}", found.words.len());
     begun.elapsed()
 }

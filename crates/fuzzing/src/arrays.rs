@@ -5,7 +5,7 @@ use npukit_numeric::npy::{NpyArray, read_npy, read_npz, write_npy, write_npz};
 use npukit_target::TimeOptions;
 
 use crate::artifacts::good;
-use crate::{told, told_of};
+use crate::{check_message, message};
 
 /// Readers: `n`: `.npy`; `z`: `.npz`; `c`: vectors as text for tcu; `i`: a memory image for drra;
 /// `s`: output of tcu's sampling unit.
@@ -15,17 +15,17 @@ pub fn arrays(input: &[u8]) {
     match input {
         [b'n', bytes @ ..] => match read_npy("x.npy", bytes) {
             Ok(tensor) => again(&tensor),
-            Err(error) => told_of("x.npy", &error),
+            Err(error) => check_message("x.npy", &error),
         },
         [b'z', bytes @ ..] => match read_npz("x.npz", bytes) {
             Ok(arrays) => all_again(&arrays),
-            Err(error) => drop(told(&error)),
+            Err(error) => drop(message(&error)),
         },
         [b'c', bytes @ ..] => text(b't', "x.csv", bytes),
         [b'i', bytes @ ..] => text(b'd', "x.bin", bytes),
         [b's', bytes @ ..] => {
             if let Err(error) = good(b't').time_samples("x.samples", bytes, &TimeOptions::default()) {
-                told_of("x.samples", &error);
+                check_message("x.samples", &error);
             }
         }
         _ => {}
@@ -35,7 +35,7 @@ pub fn arrays(input: &[u8]) {
 fn text(target: u8, name: &str, bytes: &[u8]) {
     match good(target).read_text(name, bytes) {
         Ok(tensor) => again(&tensor),
-        Err(error) => told_of(name, &error),
+        Err(error) => check_message(name, &error),
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 use npukit::targets;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Meaning, Output, ReadError, RunOptions, TargetError, TimeOptions, Unset, resealed,
+    ArtifactFile, Compiled, HazardMode, Output, ReadError, RunOptions, TargetError, TimeOptions,
+    UninitMemory, resealed,
 };
 
-use crate::{absent, told};
+use crate::{absent, message};
 
 /// An artifact: the letter of its target, and its files, the manifest first.
 struct Set {
@@ -47,7 +48,7 @@ pub fn artifacts(input: &[u8]) {
     let Some((changed, _)) = set.files.get(usize::from(digit.wrapping_sub(b'0'))) else { return };
     let loaded = set.load(&|path| set.changed(path, changed, bytes));
     match loaded {
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
         Ok(compiled) => used(&*compiled),
     }
 }
@@ -98,15 +99,15 @@ fn used(compiled: &dyn Compiled) {
     let report = compiled.report();
     assert!(!report.target.is_empty());
     match compiled.lint() {
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
         Ok(findings) => findings.iter().for_each(|finding| assert!(!finding.message.is_empty())),
     }
-    let options = TimeOptions { meaning: Meaning::Hardware, ..TimeOptions::default() };
+    let options = TimeOptions { meaning: HazardMode::Hardware, ..TimeOptions::default() };
     if let Err(error) = compiled.time(&options) {
-        told(&error);
+        message(&error);
     }
     if let Err(error) = ran(compiled) {
-        told(&error);
+        message(&error);
     }
     written(compiled);
 }
@@ -123,8 +124,11 @@ fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
     let ports = compiled.inputs();
     let inputs = ports.into_iter().map(|port| Some((port.name, input(&port.shape)?)));
     let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else { return Ok(()) };
-    let options =
-        RunOptions { meaning: Meaning::Hardware, unset: Unset::Garbage(1), ..RunOptions::default() };
+    let options = RunOptions {
+        meaning: HazardMode::Hardware,
+        unset: UninitMemory::Garbage(1),
+        ..RunOptions::default()
+    };
     for Output { values, raw, .. } in compiled.run_with(&inputs, &options)?.outputs {
         assert_eq!(values.data().len(), raw.len(), "values and integers");
     }
@@ -134,7 +138,7 @@ fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
 fn written(compiled: &dyn Compiled) {
     let files = match compiled.files() {
         Ok(files) => files,
-        Err(error) => return drop(told(&error)),
+        Err(error) => return drop(message(&error)),
     };
     let read = |path: &str| {
         let file = files.iter().find(|file| file.name == path);

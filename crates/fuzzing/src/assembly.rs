@@ -2,8 +2,8 @@
 
 use npukit_target::{Instance, NoFiles, TargetError};
 
+use crate::check_message;
 use crate::instances::{Known, of};
-use crate::told_of;
 use crate::words::listed;
 
 /// Readers: `t`, `o`, `p`, `d`: assembly of the targets; `l`: drra in the later encoding; `k`:
@@ -18,7 +18,7 @@ pub fn assembly(input: &[u8]) {
     let assembled = instance.assemble(file, text, &NoFiles);
     let laid_out = laid_out(&**instance, file, text);
     match assembled {
-        Err(error) => told_of(file, &error),
+        Err(error) => check_message(file, &error),
         Ok(assembled) => {
             if let Some(laid_out) = laid_out {
                 let laid_out =
@@ -40,7 +40,7 @@ fn laid_out(instance: &dyn Instance, file: &str, text: &str) -> Option<Result<St
     let laid_out = match instance.format(file, text) {
         Err(TargetError::Unsupported { .. }) => return None,
         Err(error) => {
-            told_of(file, &error);
+            check_message(file, &error);
             return Some(Err(error));
         }
         Ok(laid_out) => laid_out,

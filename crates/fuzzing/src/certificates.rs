@@ -2,7 +2,7 @@
 
 use npukit::verbs::verify::Certificate;
 
-use crate::told;
+use crate::message;
 
 /// Reads a certificate. An accepted one must be written as it was read.
 pub fn certificates(input: &[u8]) {
@@ -11,6 +11,6 @@ pub fn certificates(input: &[u8]) {
             let again = Certificate::parse(certificate.to_json().as_bytes());
             assert_eq!(again.ok().as_ref(), Some(&certificate), "the written certificate differs");
         }
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::{Debug, Display};
 
 use npukit::{resolve, target};
-use npukit_target::Config;
+use npukit_target::InstanceSpec;
 
-use crate::{absent, told, told_of};
+use crate::{absent, check_message, message};
 
 /// Readers: `t`: `.tarch`; `o`, `p`: `.toml` of opu and pccx; `d`: an architecture of drra; `s`:
 /// its short form.
@@ -33,15 +33,15 @@ pub fn configurations(input: &[u8]) {
 
 fn file(name: &str, file: &str, bytes: &[u8]) {
     let target = target(name).unwrap_or_else(|error| panic!("{error}"));
-    match target.instance(Config::File { name: file, bytes }) {
-        Err(error) => told_of(file, &error),
+    match target.instance(InstanceSpec::File { name: file, bytes }) {
+        Err(error) => check_message(file, &error),
         Ok(instance) => {
             assert_eq!(instance.info().name, format!("{name}:c"));
             instance.info().warnings.iter().for_each(|warning| assert!(!warning.is_empty()));
             assert!(!instance.info().config.is_null());
             match instance.isa() {
                 Ok(isa) => assert!(!isa.reference().text().is_empty()),
-                Err(error) => drop(told(&error)),
+                Err(error) => drop(message(&error)),
             }
         }
     }
@@ -50,7 +50,7 @@ fn file(name: &str, file: &str, bytes: &[u8]) {
 fn short(text: &str) {
     match resolve(&format!("drra:{text}"), &absent) {
         Ok(instance) => assert_eq!(instance.info().name, format!("drra:{text}")),
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
 }
 

@@ -4,7 +4,7 @@ use npukit::Context;
 use npukit::verbs::generate::{Request, accuracy, generate};
 use npukit_target::ReadError;
 
-use crate::{absent, told_of};
+use crate::{absent, check_message};
 
 /// A model of one layer, and texts for its evaluation.
 const DESCRIPTION: &[u8] = include_bytes!("../../../fuzz/corpus/decoders/description");
@@ -36,6 +36,6 @@ pub fn decoders(input: &[u8]) {
         _ => generate(&request, "ab", &mut |_| (), context).map(|_| ()),
     };
     if let Err(error) = done {
-        told_of(place, &error);
+        check_message(place, &error);
     }
 }

@@ -10,7 +10,7 @@ use npukit::{Cache, Context, Error, InputFile, Source};
 use npukit_numeric::npy::{NpyArray, NpyData, write_npy};
 use npukit_target::digest;
 
-use crate::{absent, told};
+use crate::{absent, message};
 
 /// A network whose schedule is cached, preceded by the letter of its own fuzz target.
 const MODEL: &[u8] = include_bytes!("../../../fuzz/corpus/models/mlp");
@@ -41,7 +41,7 @@ pub fn kept(input: &[u8]) {
     fs::write(folder.path().join(name), bytes).unwrap_or_else(|error| panic!("no entry: {error}"));
     match outputs(folder.path()) {
         Ok(found) => assert!(found == *expected, "the content of the cache changes the outputs of a program"),
-        Err(error) => panic!("the content of the cache is refused: {}", told(&error)),
+        Err(error) => panic!("the content of the cache is refused: {}", message(&error)),
     }
 }
 

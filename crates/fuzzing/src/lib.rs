@@ -63,13 +63,13 @@ pub const TARGETS: [(&str, Reader); 13] = [
 ];
 
 /// Checks that an error, or one of its causes, names `file`.
-fn told_of(file: &str, error: &dyn Error) {
-    let text = told(error);
+fn check_message(file: &str, error: &dyn Error) {
+    let text = message(error);
     assert!(text.contains(file), "an error does not name {file}: {text:?}");
 }
 
 /// Returns the message of an error with its causes, which must not be empty.
-fn told(error: &dyn Error) -> String {
+fn message(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let text = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     assert!(!text.is_empty(), "an error has no message");

@@ -7,7 +7,7 @@ use npukit_graph::language::Evaluator;
 use npukit_import::llm::{Checkpoint, LlmError};
 use npukit_import::onnx::{Part, ReadRange};
 
-use crate::told;
+use crate::message;
 
 /// Files of a folder, after the letter that selects them.
 const FOLDER: [(&str, &[u8]); 4] = [
@@ -54,7 +54,7 @@ pub fn llm(input: &[u8]) {
     match opened.and_then(|checkpoint| used(&checkpoint, &files)) {
         Ok(()) => {}
         Err(LlmError::Gguf { offset, .. }) if letter == &b'g' => assert!(offset <= bytes.len() as u64),
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
 }
 
@@ -67,12 +67,12 @@ fn used(checkpoint: &Checkpoint, files: &ReadRange<'_>) -> Result<(), LlmError> 
             assert!(tokens.iter().all(|&token| token < vocabulary), "{tokens:?}");
             tokenizer.decode(&tokens);
         }
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
     let mut text = Evaluator::new(Arc::new(checkpoint.model(files)?));
     match text.take(&[0, 1]) {
         Ok(logits) => assert_eq!(logits.len(), vocabulary),
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use lsp_server::{Connection, Message};
 use npukit_editor::lsp::Workshop;
 use npukit_target::{Instance, NoFiles, Reader};
 
-use crate::told;
+use crate::message;
 
 /// First messages of every editor.
 const FIRST: [&str; 2] = [
@@ -52,11 +52,11 @@ fn session(mut bytes: &[u8]) {
     let (editor, server) = Connection::memory();
     let Connection { sender, receiver } = editor;
     if let Err(error) = npukit_editor::lsp::messages(&mut bytes, &sender) {
-        told(&error);
+        message(&error);
     }
     drop(sender);
     if let Err(error) = npukit_editor::lsp::serve(&server, &World) {
-        told(&error);
+        message(&error);
     }
     assert_eq!(PANICS.load(Ordering::Relaxed), panics, "the server failed");
     for message in receiver.try_iter() {
@@ -74,7 +74,7 @@ struct World;
 
 impl Workshop for World {
     fn instance(&self, spec: &str) -> Result<Box<dyn Instance>, String> {
-        npukit::resolve(spec, &NoFiles).map_err(|error| told(&error))
+        npukit::resolve(spec, &NoFiles).map_err(|error| message(&error))
     }
 
     fn of_folder(&self, _path: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use npukit_import::onnx::Part;
 use npukit_import::{Format, Imported, Options, read};
 use npukit_numeric::{Storage, Tensor, TensorData};
 
-use crate::told;
+use crate::message;
 
 /// Readers: `o`: ONNX, with a 4096-byte external data file under every name; `t`: TensorFlow; `l`:
 /// TensorFlow Lite.
@@ -26,7 +26,7 @@ pub fn models(input: &[u8]) {
             remarks.iter().for_each(|remark| assert!(!remark.to_string().is_empty()));
             imported(&graph);
         }
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
     }
 }
 
@@ -48,7 +48,7 @@ fn imported(graph: &Graph) {
     evaluated(&integers);
     let mut simplified = graph.clone();
     match pass::simplify(&mut simplified) {
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
         Ok(()) => {
             valid(&simplified);
             assert_eq!(ports(graph), ports(&simplified), "simplified");
@@ -79,7 +79,7 @@ fn evaluated(graph: &Graph) {
         return;
     };
     match evaluate(graph, &inputs) {
-        Err(error) => drop(told(&error)),
+        Err(error) => drop(message(&error)),
         Ok(results) => {
             for (result, &id) in results.iter().zip(&graph.outputs) {
                 assert_eq!(result.shape(), graph.shape(id), "`{}`", graph.value(id).name);

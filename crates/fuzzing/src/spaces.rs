@@ -2,7 +2,7 @@
 
 use npukit::explore::{Condition, Journal, Space};
 
-use crate::told;
+use crate::message;
 
 /// Number of points drawn from a space.
 const DRAWN: usize = 8;
@@ -29,10 +29,10 @@ fn text(bytes: &[u8], read: fn(&str)) {
 fn space(text: &str) {
     let space = match Space::from_toml(text) {
         Ok(space) => space,
-        Err(error) => return drop(told(&error)),
+        Err(error) => return drop(message(&error)),
     };
     match space.points(Some(DRAWN), 1) {
-        Err(error) => _ = told(&error),
+        Err(error) => _ = message(&error),
         Ok(points) => {
             assert!(points.len() <= DRAWN.min(space.size().unwrap_or(DRAWN)), "{} points", points.len());
         }
@@ -42,7 +42,7 @@ fn space(text: &str) {
 fn condition(text: &str) {
     let condition = match Condition::parse(text) {
         Ok(condition) => condition,
-        Err(error) => return drop(told(&error)),
+        Err(error) => return drop(message(&error)),
     };
     let names = condition.names();
     let number = |name: &str| names.contains(&name).then(|| (name.len() as u64).into());
@@ -55,7 +55,7 @@ fn condition(text: &str) {
 
 fn journal(bytes: &[u8]) {
     match Journal::read(bytes, &[]) {
-        Err(error) => _ = told(&error),
+        Err(error) => _ = message(&error),
         Ok(journal) => {
             let lines = journal.points.iter().map(Journal::line);
             let written: String = std::iter::once(Journal::header(&[])).chain(lines).collect();

@@ -3,7 +3,7 @@
 use npukit_target::{Disassembled, NoFiles};
 
 use crate::instances::{Known, of};
-use crate::{told, told_of};
+use crate::{check_message, message};
 
 /// Readers: `t`, `o`, `p`, `d`, `l`: words of the targets, as for [`assembly`](crate::assembly()).
 ///
@@ -19,13 +19,13 @@ pub(crate) fn listed(known: &Known, words: &[u8]) {
     let Known { instance, .. } = known;
     for (number, form) in instance.info().listings.iter().enumerate() {
         match instance.disassemble(words, form) {
-            Err(error) => drop(told(&error)),
+            Err(error) => drop(message(&error)),
             Ok(listing) if number == 0 => again(known, words, &listing),
             Ok(_) => {}
         }
     }
     match instance.lint("p.words", words, None) {
-        Err(error) => told_of("p.words", &error),
+        Err(error) => check_message("p.words", &error),
         Ok(findings) => findings.iter().for_each(|finding| assert!(!finding.message.is_empty())),
     }
 }

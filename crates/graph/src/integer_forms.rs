@@ -48,7 +48,7 @@ struct Forms<'a> {
 }
 
 /// Parts of a quantized operator that ends in a QuantizeLinear or Cast.
-struct Found<'a> {
+struct IntegerForm<'a> {
     /// The float operator.
     node: &'a Node,
     operands: Vec<Operand<'a>>,
@@ -105,9 +105,9 @@ impl<'a> Forms<'a> {
     }
 
     /// Matches the quantized operator that ends in `node`, the node that rounds its result.
-    fn found(&self, node: &'a Node) -> Option<Found<'a>> {
+    fn found(&self, node: &'a Node) -> Option<IntegerForm<'a>> {
         let rounding = match &node.op {
-            Op::QuantizeLinear(quantise) => Some(self.rounding(node, quantise)?),
+            Op::QuantizeLinear(quantize) => Some(self.rounding(node, quantize)?),
             Op::Cast(cast) if cast.to == ElementType::I32 => None,
             _ => return None,
         };
@@ -129,22 +129,22 @@ impl<'a> Forms<'a> {
         };
         let scaled = QLinear::scaled_operands(&inner.op)?;
         let operands: Vec<_> = inner.inputs.iter().map(|&id| self.operand(id)).collect::<Option<_>>()?;
-        let mut found = Found { node: inner, operands, bias: None, moves: moved };
+        let mut found = IntegerForm { node: inner, operands, bias: None, moves: moved };
         found.bias = (found.operands.len() > scaled).then(|| found.operands.pop()).flatten();
         self.fits(&found, matches!(node.op, Op::Cast(_))).then_some(found)
     }
 
     /// Returns the quantization to bytes that a QuantizeLinear applies.
-    fn rounding(&self, node: &Node, quantise: &QuantizeLinear) -> Option<Rounding> {
-        let is_byte = matches!(quantise.to, ElementType::I8 | ElementType::U8);
+    fn rounding(&self, node: &Node, quantize: &QuantizeLinear) -> Option<Rounding> {
+        let is_byte = matches!(quantize.to, ElementType::I8 | ElementType::U8);
         let scale = single(self.graph.constant(*node.inputs.get(1)?)?)? as f32;
         let zero = match node.inputs.get(2) {
             Some(&id) => single(self.graph.constant(id)?)?,
             None => 0.0,
         };
-        let (least, largest) = quantise.to.integer_range()?;
+        let (least, largest) = quantize.to.integer_range()?;
         let range = [least as f64, largest as f64];
-        let is_plain = is_byte && quantise.block == 0 && quantise.precision == ElementType::F32;
+        let is_plain = is_byte && quantize.block == 0 && quantize.precision == ElementType::F32;
         (is_plain && scale > 0.0).then_some(Rounding { scale, zero, range })
     }
 
@@ -173,7 +173,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    fn fits(&self, found: &Found<'_>, is_sum: bool) -> bool {
+    fn fits(&self, found: &IntegerForm<'_>, is_sum: bool) -> bool {
         let element = |operand: &Operand<'_>| self.graph.value(operand.integers).info.element;
         let bytes = found.operands.iter().all(|x| matches!(element(x), ElementType::I8 | ElementType::U8));
         let one =
@@ -232,7 +232,7 @@ impl<'a> Forms<'a> {
     }
 
     /// Replaces `node` by the integer operator.
-    fn replace(&mut self, node: &Node, found: Found<'a>) -> Result<(), OpError> {
+    fn replace(&mut self, node: &Node, found: IntegerForm<'a>) -> Result<(), OpError> {
         let mut op = found.node.op.clone();
         let mut inputs = Vec::new();
         for (i, operand) in found.operands.iter().enumerate() {
@@ -253,7 +253,7 @@ impl<'a> Forms<'a> {
         }
         let to = self.graph.value(node.outputs[0]).info.element;
         let is_mean = matches!(op, Op::AveragePool(_));
-        let away = is_mean && matches!(&node.op, Op::QuantizeLinear(quantise) if quantise.away);
+        let away = is_mean && matches!(&node.op, Op::QuantizeLinear(quantize) if quantize.away);
         if let Op::QuantizeLinear(_) = node.op {
             inputs.extend([node.inputs[1], self.zero_point(&node.name, node.inputs.get(2).copied(), to)?]);
         }

@@ -35,7 +35,7 @@ pub mod pass;
 mod print;
 mod product;
 mod qdq_scales;
-pub mod quantise;
+pub mod quantize;
 pub mod rescale;
 mod rounding;
 pub mod shape;

@@ -17,7 +17,7 @@ mod gemm_form;
 mod identities;
 mod matching;
 mod nan_guards;
-mod normalisation_forms;
+mod normalization_forms;
 mod pad_merging;
 mod reduce_crossing;
 mod reshape_sinking;
@@ -105,7 +105,7 @@ passes! {
     activation_forms,
     softmax_forms,
     variance_forms,
-    normalisation_forms,
+    normalization_forms,
     batch_norm_folding,
     affine_merging,
     pad_merging,

@@ -11,7 +11,7 @@
 //!   exponents, as multiplications next to them cost nothing.
 //!
 //! Each exponent is the smallest with which every value and constant fits. It is at least 0, or
-//! below 0 for small values if the format should be filled. [`equalise`] does the same for
+//! below 0 for small values if the format should be filled. [`equalize`] does the same for
 //! channels. In real arithmetic the network computes the same function, and also in `f32` as long
 //! as no number becomes subnormal.
 //!
@@ -21,7 +21,7 @@
 //! | `border` | powers of two that the host applies to inputs and outputs |
 //! | `ends` | final results that fit at no scale |
 //! | `channels` | values between layers whose channels can be scaled separately |
-//! | `equalise` | powers of two between the channels of neighboring layers |
+//! | `equalize` | powers of two between the channels of neighboring layers |
 //! | `ranges` | magnitude of each value over samples |
 //! | `roles` | effect of scaled operands on an operator's results: one line per operator |
 //! | `solve` | classes and their exponents |
@@ -31,7 +31,7 @@ mod balance;
 mod border;
 pub(crate) mod channels;
 mod ends;
-mod equalise;
+mod equalize;
 mod ranges;
 mod rewrite;
 pub(crate) mod roles;
@@ -43,7 +43,7 @@ use crate::pass::PassError;
 
 pub use border::{Border, Scales};
 pub use ends::unfit_ends;
-pub use equalise::equalise;
+pub use equalize::equalize;
 pub use ranges::{Magnitude, Ranges};
 use roles::{Role, role};
 

@@ -111,7 +111,7 @@ impl Bounds {
             Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul(_) | Op::Gemm(_) => {
                 rules::product(op, &operands, half)
             }
-            Op::BatchNormalization(op) => Ok(rules::normalisation(op, &operands, half)),
+            Op::BatchNormalization(op) => Ok(rules::normalization(op, &operands, half)),
             Op::Binary(binary) => match binary.kind {
                 BinaryKind::Add | BinaryKind::Sub => rules::sum(&operands),
                 BinaryKind::Mul => rules::multiplication(&operands, half),

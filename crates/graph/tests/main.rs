@@ -19,8 +19,8 @@ mod decoder_limits;
 mod details;
 #[path = "main/elementwise.rs"]
 mod elementwise;
-#[path = "main/equalise.rs"]
-mod equalise;
+#[path = "main/equalize.rs"]
+mod equalize;
 #[path = "main/evaluation.rs"]
 mod evaluation;
 #[path = "main/forms.rs"]
@@ -49,8 +49,8 @@ mod near_forms;
 mod near_misses;
 #[path = "main/near_rotations.rs"]
 mod near_rotations;
-#[path = "main/normalisations.rs"]
-mod normalisations;
+#[path = "main/normalizations.rs"]
+mod normalizations;
 #[path = "main/pass_texts.rs"]
 mod pass_texts;
 #[path = "main/passes.rs"]
@@ -63,8 +63,8 @@ mod pooling;
 mod products;
 #[path = "main/qdq_scales.rs"]
 mod qdq_scales;
-#[path = "main/quantise.rs"]
-mod quantise;
+#[path = "main/quantize.rs"]
+mod quantize;
 #[path = "main/random.rs"]
 mod random;
 #[path = "main/reductions.rs"]

@@ -22,7 +22,7 @@
 //! [positions]
 //! kind = "rotary"                # or learned (a tensor `positions`), or none
 //! theta = 100.0                  # default: 10000
-//! pairs = "neighbours"           # or halves
+//! pairs = "neighbors"           # or halves
 //!
 //! [text]                         # without it: vocabulary = 32000
 //! alphabet = "\n +=0123456789"   # one token per character, in this order

@@ -391,7 +391,7 @@ impl Reason {
     fn hint(&self, format: Format) -> String {
         match self {
             Self::InBranch { inputs, .. } => {
-                let given: Vec<String> = inputs.iter().map(|name| format!("--set {name}=NUMBER")).collect();
+                let given: Vec<String> = inputs.iter().map(|name| format!("--const {name}=NUMBER")).collect();
                 format!(
                     "if that branch is never taken, fix the inputs that decide it, with the number of your runs: {}",
                     given.join(" ")
@@ -430,7 +430,7 @@ impl Reason {
             }
             Self::Subgraph { .. } | Self::Nesting { .. } => "export without control flow (If, Loop, Scan)",
             Self::Branches { .. } | Self::Rounds => {
-                "fix the input that it depends on with the option for values (--set NAME=NUMBER), or export with fixed shapes"
+                "fix the input that it depends on with the option for values (--const NAME=NUMBER), or export with fixed shapes"
             }
             Self::Output { .. } => "export for inference; only the operator's first results are computed",
             Self::Shape(_) => {

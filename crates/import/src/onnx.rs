@@ -19,7 +19,7 @@ mod interface;
 mod ops;
 mod pool;
 pub mod proto;
-mod quantised;
+mod quantized;
 mod scope;
 mod sequences;
 mod tensor;

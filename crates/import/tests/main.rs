@@ -58,8 +58,8 @@ mod networks;
 mod operators;
 #[path = "main/qonnx.rs"]
 mod qonnx;
-#[path = "main/quantised.rs"]
-mod quantised;
+#[path = "main/quantized.rs"]
+mod quantized;
 #[path = "main/resizes.rs"]
 mod resizes;
 #[path = "main/same_names.rs"]

@@ -23,7 +23,7 @@ pub struct HostStep {
 
 /// Operator of a host step. It applies to an output in the model's shape, and keeps that shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Written", try_from = "Written")]
+#[serde(into = "SerializedOperator", try_from = "SerializedOperator")]
 pub enum HostOp {
     /// Softmax.
     Softmax(Softmax),
@@ -99,8 +99,9 @@ impl HostOp {
                 let known = PLAIN.iter().chain(WITH_ATTRIBUTES);
                 let named = known.copied().find(|&kind| Self::from(kind).name() == name);
                 let kind = named.ok_or_else(|| {
-                    let told = "which is not a host step of this version of npukit; compile the model again";
-                    attributes.error("op", format!("is `{name}`, {told}"))
+                    let message =
+                        "which is not a host step of this version of npukit; compile the model again";
+                    attributes.error("op", format!("is `{name}`, {message}"))
                 })?;
                 with_attributes(attributes, kind).map(Self::from)
             }
@@ -204,7 +205,7 @@ const fn approximation(form: GeluForm) -> &'static str {
 
 /// An operator as serialized in artifacts.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Written {
+struct SerializedOperator {
     op: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     axis: Option<usize>,
@@ -218,7 +219,7 @@ struct Written {
     approximate: Option<String>,
 }
 
-impl From<HostOp> for Written {
+impl From<HostOp> for SerializedOperator {
     fn from(op: HostOp) -> Self {
         let (axis, axis_end) = op.axes().unzip();
         let named = Self { op: op.name().to_owned(), axis, axis_end, ..Self::default() };
@@ -234,21 +235,21 @@ impl From<HostOp> for Written {
     }
 }
 
-impl TryFrom<Written> for HostOp {
+impl TryFrom<SerializedOperator> for HostOp {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: SerializedOperator) -> Result<Self, String> {
         Self::read(&written)
     }
 }
 
-impl Written {
+impl SerializedOperator {
     fn present<T>(&self, key: &str, value: Option<T>) -> Result<T, String> {
         value.ok_or_else(|| self.error(key, "is missing".to_owned()))
     }
 }
 
-impl Attributes for Written {
+impl Attributes for SerializedOperator {
     type Error = String;
 
     fn text(&self, key: &str) -> Result<&str, String> {
@@ -333,7 +334,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_unknown_is_named() {
-        for (op, told) in [
+        for (op, message) in [
             (r#""op":"Conv""#, "`op` is `Conv`, which is not a host step"),
             (r#""op":"LogSoftmax","axis":1"#, "`axis_end` is missing"),
             (r#""op":"Celu""#, "`alpha` is missing"),
@@ -342,7 +343,7 @@ mod tests {
             (r#""op":"Gelu","approximate":"erf""#, "`approximate` is `erf`, must be `none` or `tanh`"),
         ] {
             let error = read(&text(op)).expect_err(op);
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

@@ -17,5 +17,5 @@ pub use host::{Attributes, HostOp, HostStep};
 pub use place::{Lifetime, Placement, place};
 pub use readers::Readers;
 pub use refusal::{Problem, Refusals, Reject, list};
-pub use segments::{Place, Segment, Segments};
+pub use segments::{Processor, Segment, Segments};
 pub use uses::Uses;

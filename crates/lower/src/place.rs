@@ -33,7 +33,7 @@ pub struct Placement {
 
 /// Largest number of objects for which placement by decreasing size is tried as well. That
 /// placement compares each object with all those placed before it.
-const MOST_BY_SIZE: usize = 4096;
+const MAX_BY_SIZE: usize = 4096;
 
 /// Gives each object the lowest offset at which it overlaps no other object with an overlapping
 /// lifetime.
@@ -45,7 +45,7 @@ pub fn place(lifetimes: &[Lifetime]) -> Placement {
     let mut by_first_use: Vec<usize> = (0..lifetimes.len()).collect();
     by_first_use.sort_by_key(|&i| lifetimes[i].first);
     let first = place_by_first_use(lifetimes, &by_first_use);
-    if lifetimes.len() > MOST_BY_SIZE {
+    if lifetimes.len() > MAX_BY_SIZE {
         return first;
     }
     let mut by_size = by_first_use;
@@ -84,9 +84,9 @@ fn place_in_order(lifetimes: &[Lifetime], order: &[usize]) -> Placement {
     let mut offsets = vec![0; lifetimes.len()];
     let mut placed: Vec<usize> = Vec::new();
     for &i in order {
-        let neighbours = placed.iter().copied().filter(|&other| lifetimes[other].overlaps(&lifetimes[i]));
+        let neighbors = placed.iter().copied().filter(|&other| lifetimes[other].overlaps(&lifetimes[i]));
         let mut taken: Vec<(u64, u64)> =
-            neighbours.map(|other| (offsets[other], offsets[other] + lifetimes[other].size)).collect();
+            neighbors.map(|other| (offsets[other], offsets[other] + lifetimes[other].size)).collect();
         taken.sort_unstable();
         offsets[i] = lowest_gap(&taken, lifetimes[i].size);
         placed.push(i);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_needs_its_two_largest_neighbours() {
+    fn a_chain_needs_its_two_largest_neighbors() {
         let sizes = [4, 8, 2, 6];
         let chain: Vec<Lifetime> =
             sizes.iter().enumerate().map(|(i, &size)| Lifetime { first: i, last: i + 1, size }).collect();

@@ -13,7 +13,7 @@ use npukit_graph::{Graph, NodeId, ValueId};
 
 /// Processor that computes a part of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Processor {
     /// The machine, with one program.
     Chip,
     /// The host.
@@ -24,7 +24,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Processor that computes the nodes.
-    pub place: Place,
+    pub place: Processor,
     /// The nodes, in graph order.
     pub nodes: Vec<NodeId>,
     /// Values that the nodes read and do not produce, by value number; without constants.
@@ -60,13 +60,13 @@ impl Segments {
 
     /// Returns the number of programs.
     pub fn on_chip(&self) -> usize {
-        self.parts.iter().filter(|part| part.place == Place::Chip).count()
+        self.parts.iter().filter(|part| part.place == Processor::Chip).count()
     }
 
     /// Returns the multiply-accumulates of the nodes that the machine computes.
     pub fn macs_on_chip(&self, graph: &Graph) -> u64 {
         let macs: Vec<u64> = graph.macs_by_node().collect();
-        let chip = self.parts.iter().filter(|part| part.place == Place::Chip);
+        let chip = self.parts.iter().filter(|part| part.place == Processor::Chip);
         chip.flat_map(|part| &part.nodes).map(|&id| macs[index(id)]).fold(0, u64::saturating_add)
     }
 }
@@ -84,7 +84,7 @@ impl Segment {
             .flat_map(|id| graph.node(id).inputs.iter().copied())
             .chain(graph.outputs.iter().copied())
             .collect();
-        let place = if phase.is_multiple_of(2) { Place::Chip } else { Place::Host };
+        let place = if phase.is_multiple_of(2) { Processor::Chip } else { Processor::Host };
         let outputs = made.intersection(&wanted).copied().collect();
         Self { place, nodes, inputs: inputs.into_iter().collect(), outputs }
     }

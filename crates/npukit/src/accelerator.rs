@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use npukit::accelerator::{
-//!     Assembled, Config, Instance, InstanceInfo, NoFiles, Preset, Reader, Target, TargetError,
+//!     Assembled, InstanceSpec, Instance, InstanceInfo, NoFiles, Preset, Reader, Target, TargetError,
 //! };
 //!
 //! /// A machine whose instructions are the numbers below 256.
@@ -16,7 +16,7 @@
 //!     vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new() }]
 //! }
 //!
-//! fn instance(_: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
+//! fn instance(_: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
 //!     let info = InstanceInfo::new("toy:plain".to_owned(), serde_json::json!({}));
 //!     Ok(Box::new(Plain { info }))
 //! }
@@ -38,11 +38,11 @@
 //!     }
 //! }
 //!
-//! let instance = TOY.instance(Config::Default)?;
+//! let instance = TOY.instance(InstanceSpec::Default)?;
 //! assert_eq!(instance.assemble("a.s", "1 2 3", &NoFiles)?.bytes, [1, 2, 3]);
 //! let error = instance.assemble("a.s", "1 x", &NoFiles).unwrap_err();
 //! assert_eq!(error.to_string(), "a.s: `x`: invalid digit found in string");
-//! assert!(matches!(instance.hand_program("a.s", b"1", &NoFiles), Err(TargetError::Unsupported { .. })));
+//! assert!(matches!(instance.asm_program("a.s", b"1", &NoFiles), Err(TargetError::Unsupported { .. })));
 //! # Ok::<(), TargetError>(())
 //! ```
 //!
@@ -55,7 +55,7 @@ pub use npukit_graph as graph;
 #[doc(inline)]
 pub use npukit_graph::decoder::DecoderModel;
 #[doc(inline)]
-pub use npukit_graph::quantise::{Quantisation, Scheme};
+pub use npukit_graph::quantize::{Quantization, Scheme};
 #[doc(inline)]
 pub use npukit_numeric::NumberFormat;
 #[doc(inline)]

@@ -4,6 +4,6 @@
 pub(crate) mod comparison;
 pub(crate) mod device_dump;
 pub(crate) mod layer_compare;
-pub(crate) mod like;
+pub(crate) mod shape_source;
 pub(crate) mod test_vectors;
 pub(crate) mod traced;

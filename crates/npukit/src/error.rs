@@ -18,7 +18,7 @@ use npukit_verify::CertificateError;
 
 use crate::explore::{JournalError, SpaceError};
 use crate::report::{check, verify};
-use crate::run::hand::{EXTENSIONS, HandError};
+use crate::run::memory_files::{EXTENSIONS, MemoryFileError};
 use crate::targets::default_target;
 use crate::verbs::cosim::SimulatorError;
 pub use diagnostics::{codes, described};
@@ -87,16 +87,16 @@ pub enum Error {
     },
     /// An option for artifacts was given with a model.
     #[error(
-        "`{path}` is a model, which has its own names and shapes: `--like` and `--model` are only for artifacts"
+        "`{path}` is a model, which has its own names and shapes: `--shapes-from` and `--model` are only for artifacts"
     )]
-    NeedlessLike {
+    NeedlessModel {
         /// Path of the model.
         path: String,
     },
-    /// The artifact was not compiled from the model of `--like` or `--model`.
+    /// The artifact was not compiled from the model of `--shapes-from` or `--model`.
     #[error("the artifact was not compiled from `{path}`: {reason}")]
-    #[diagnostic(help("`--like` and `--model` take the model that the artifact was compiled from"))]
-    NotLike {
+    #[diagnostic(help("`--shapes-from` and `--model` take the model that the artifact was compiled from"))]
+    OtherModel {
         /// Path of the model.
         path: String,
         /// First difference between model and artifact.
@@ -142,7 +142,7 @@ pub enum Error {
     #[diagnostic(help(
         "`--mem`, `--input`, `--dump`, `--max-instructions` and `--max-cycles` apply to such programs"
     ))]
-    NotByHand {
+    NotAssembly {
         /// Path of the program.
         path: String,
         /// Name of the option.
@@ -153,7 +153,7 @@ pub enum Error {
         "`{path}` is not an assembly or binary program: `--mem`, `--dump NAME[A:B]`, `--motion`, `--max-instructions` and `--max-cycles` need one"
     )]
     #[diagnostic(help("`--input` gives a model its inputs, `--dump FILE.npz` writes its tensors"))]
-    OnlyByHand {
+    OnlyAssembly {
         /// Path of the model or artifact.
         path: String,
     },
@@ -172,7 +172,7 @@ pub enum Error {
     },
     /// A memory cannot be filled or read as requested.
     #[error(transparent)]
-    Hand(Box<HandError>),
+    MemoryFile(Box<MemoryFileError>),
     /// An exploration space is invalid, or no point of it meets the conditions.
     #[error(transparent)]
     Space(#[from] SpaceError),
@@ -209,7 +209,7 @@ pub enum Error {
     /// An input of an assembly program has no values.
     #[error("missing values for input `{name}`")]
     #[diagnostic(help("`--input {name}=FILE` gives them, or values after its range in the program's text"))]
-    HandInput {
+    AssemblyInput {
         /// Name of the input.
         name: String,
     },
@@ -241,7 +241,7 @@ pub enum Error {
     },
     /// An option does not apply to the target.
     #[error("{option} does not apply to {target}")]
-    #[diagnostic(help("--quantise is for integer-only targets, --rescale for all others"))]
+    #[diagnostic(help("--quantize is for integer-only targets, --rescale for all others"))]
     UnfitOption {
         /// Name of the option.
         option: &'static str,
@@ -401,7 +401,7 @@ pub enum Error {
     },
     /// An output of a call cannot be an input of the next call.
     #[error("outputs of one call cannot feed the next: {reason}; inputs: {inputs}; outputs: {outputs}")]
-    #[diagnostic(help("`--state INPUT=OUTPUT` connects an input with an output of the previous call"))]
+    #[diagnostic(help("`--feedback INPUT=OUTPUT` connects an input with an output of the previous call"))]
     State {
         /// Reason why they do not match.
         reason: String,
@@ -472,7 +472,7 @@ pub enum Error {
     },
     /// A language model comes without held-out texts.
     #[error("`{path}` comes without held-out texts")]
-    #[diagnostic(help("`--held-out FILE` reads them: one per line, as prompt, tab and answer"))]
+    #[diagnostic(help("`--eval-set FILE` reads them: one per line, as prompt, tab and answer"))]
     NoHeldOut {
         /// Path of the model.
         path: String,
@@ -607,7 +607,9 @@ pub enum Error {
     #[error(
         "the artifact does not give the number of classes of output `{output}`: it is stored as vectors {shape:?}, and padding lanes are not classes"
     )]
-    #[diagnostic(help("`--like MODEL` takes the shape from the model that the artifact was compiled from"))]
+    #[diagnostic(help(
+        "`--shapes-from MODEL` takes the shape from the model that the artifact was compiled from"
+    ))]
     UnknownClasses {
         /// Name of the output.
         output: String,
@@ -619,7 +621,7 @@ pub enum Error {
         "input `{input}` has shape {actual:?}, but the artifact only knows a sample as {rows} rows of {lanes}"
     )]
     #[diagnostic(help(
-        "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--like MODEL` takes the shape from the model that the artifact was compiled from"
+        "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--shapes-from MODEL` takes the shape from the model that the artifact was compiled from"
     ))]
     UnknownShape {
         /// Name of the input.
@@ -650,11 +652,11 @@ pub enum Error {
     #[error(transparent)]
     Port(#[from] PortError),
     /// An artifact was not compiled from the model it is compared with.
-    #[error("the artifact does not belong to the model: {told}")]
+    #[error("the artifact does not belong to the model: {message}")]
     #[diagnostic(help("compile the model again, or name the model that it was compiled from"))]
     UnfitArtifact {
         /// First difference.
-        told: String,
+        message: String,
     },
     /// A certificate is malformed, was changed, or belongs to another model or program.
     #[error("the certificate `{path}` is not valid for these files")]
@@ -749,8 +751,8 @@ codes!(Error {
     OtherReport = "other-report": "the reports to compare are of different verbs";
     NotComparable = "not-comparable": "an operand of a comparison has no values, or does not name them";
     OtherTensors = "other-tensors": "the tensors to compare are of different networks";
-    NeedlessLike = "needless-like": "`--like` or `--model` is given with a model, which has its own names and shapes";
-    NotLike = "not-like": "an artifact was not compiled from the model of `--like` or `--model`";
+    NeedlessModel = "needless-model": "`--shapes-from` or `--model` is given with a model, which has its own names and shapes";
+    OtherModel = "other-model": "an artifact was not compiled from the model of `--shapes-from` or `--model`";
     Space = "invalid-space": "an exploration space is invalid, or no point of it meets the conditions";
     Technology = "invalid-technology": "a technology table has an unknown key, lacks one, or a figure is out of range";
     Journal = "other-exploration": "a file of points belongs to another exploration, or is damaged";
@@ -759,11 +761,11 @@ codes!(Error {
     OwnCircuit = "no-circuit-folder": "a folder does not contain the files of a circuit";
     NeedlessTarget = "needless-target": "`--target` is given with an artifact, which already has one";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
-    NotByHand = "not-by-hand": "an option for models is given with an assembly program";
-    OnlyByHand = "only-by-hand": "an option for assembly programs is given with a model or an artifact";
+    NotAssembly = "not-assembly": "an option for models is given with an assembly program";
+    OnlyAssembly = "only-assembly": "an option for assembly programs is given with a model or an artifact";
     NoMotion = "no-motion": "a step to draw in motion has no drawing";
-    Hand = "memory": "a memory cannot be filled or read as requested";
-    HandInput = "hand-input": "an input of an assembly program has no values";
+    MemoryFile = "memory": "a memory cannot be filled or read as requested";
+    AssemblyInput = "assembly-input": "an input of an assembly program has no values";
     Numbers = "invalid-numbers": "a line of a file of numbers is malformed";
     NoArray = "no-array": "an archive lacks the requested array";
     UnknownDump = "unknown-dump": "memory cannot be written to a file of this type";
@@ -854,8 +856,8 @@ fn size_options(inputs: &[OpenInput]) -> String {
     format!("give {either}`{by_shape}`; `run`, `eval` and `--calibrate` also take them from inputs")
 }
 
-impl From<HandError> for Error {
-    fn from(error: HandError) -> Self {
-        Self::Hand(Box::new(error))
+impl From<MemoryFileError> for Error {
+    fn from(error: MemoryFileError) -> Self {
+        Self::MemoryFile(Box::new(error))
     }
 }

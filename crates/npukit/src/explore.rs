@@ -26,7 +26,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_target::{Area, Pace, Phase, Survey, TargetError, TimeOptions, leaves};
+use npukit_target::{Area, CompileEstimate, Pace, Phase, TargetError, TimeOptions, leaves};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -35,12 +35,12 @@ use crate::compare::comparison::compare;
 use crate::costs::{Costs, HostTime};
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
-use crate::model::origin::CompiledModel;
+use crate::model::compile_job::CompiledModel;
 use crate::model::source::Source;
 use crate::model::{self, Model, ModelOptions};
 use crate::numbers::rescale::Calibration;
 use crate::run::batch::{float, machine};
-use crate::run::speed::{batch, samples_per_second};
+use crate::run::latency::{batch, samples_per_second};
 use crate::run::stack::Stack;
 use crate::targets::resolve;
 pub use condition::{Condition, ConditionError};
@@ -268,8 +268,9 @@ impl Exploration {
         };
         let cycles = self.networks.iter().map(|network| {
             let source = self.request.source(&network.path, planned);
-            let survey: Survey = source.of_model(network.model.clone(), context).ok()?.survey().ok()?;
-            Some((survey.macs?.saturating_sub(survey.host_macs) as f64 / peak).ceil())
+            let estimate: CompileEstimate =
+                source.of_model(network.model.clone(), context).ok()?.estimate().ok()?;
+            Some((estimate.macs?.saturating_sub(estimate.host_macs) as f64 / peak).ceil())
         });
         let cycles: Option<f64> = cycles.sum();
         point.bound_milliseconds = cycles.map(|cycles| cycles / (1e3 * mhz));
@@ -286,12 +287,12 @@ impl Exploration {
         let mut point = Point::new(planned);
         match resolve(&planned.target, context.reader) {
             Ok(instance) => point.area.clone_from(&instance.info().area),
-            Err(error) => return Point { error: Some(told(&error)), ..point },
+            Err(error) => return Point { error: Some(message(&error)), ..point },
         }
         for network in networks {
             match self.measured(network, planned, context) {
                 Ok(model) => point.models.push(model),
-                Err(error) => return Point { error: Some(told(&error)), models: Vec::new(), ..point },
+                Err(error) => return Point { error: Some(message(&error)), models: Vec::new(), ..point },
             }
         }
         point.sum_up();
@@ -342,7 +343,7 @@ impl Exploration {
             cycles: pace.and_then(|pace| pace.cycles),
             milliseconds,
             frames_per_second: samples_per_second(milliseconds, batch),
-            utilisation: pace.and_then(|pace| pace.utilisation),
+            utilization: pace.and_then(|pace| pace.utilization),
             relative_error: comparison.and_then(|found| found.relative_error),
             snr_db: comparison.and_then(|found| found.snr_db),
             argmax_agree: comparison.and_then(|found| found.argmax_agree),
@@ -422,7 +423,7 @@ fn lookup(known: &Known, name: &str) -> Option<Value> {
 }
 
 /// Formats an error with its causes on one line.
-fn told(error: &Error) -> String {
+fn message(error: &Error) -> String {
     let diagnostics = error.diagnostics();
     let more = diagnostics.len().saturating_sub(1);
     let first = diagnostics.first().map_or_else(|| error.to_string(), |first| first.message.clone());

@@ -1,19 +1,20 @@
 //! Input files: arrays, images, audio and the target's text format, converted to samples for a
 //! program's inputs.
 //!
-//! The module [`read`] reads files, [`assign`] finds the input that each is for, [`picture`] and
-//! [`sound`] decode media for it, [`fit`] splits arrays into samples, and [`preprocess`] changes
+//! The module [`read`] reads files, [`assign`] finds the input that each is for, [`image`] and
+//! [`audio`] decode media for it, [`fit`] splits arrays into samples, and [`preprocess`] changes
 //! their values. [`lend`] takes shapes from them for the model.
 
 mod assign;
+mod audio;
 mod exif;
 mod fit;
 mod folder;
+mod image;
 mod jpeg;
 mod lend;
 pub(crate) mod made_up;
 mod media;
-mod picture;
 mod pixels;
 mod png;
 mod preprocess;
@@ -21,7 +22,6 @@ mod random;
 mod read;
 mod resize;
 mod sample;
-mod sound;
 pub(crate) mod wanted;
 
 use std::sync::Arc;
@@ -218,11 +218,11 @@ fn fitted(
         Given::Array(tensor) => fit::fit(tensor, input, preprocess, notes)?,
         Given::Rows(rows) => fit::fit_rows(rows, input, preprocess, notes)?,
         Given::Pictures(pictures) => {
-            let array = picture::tensor(&first(pictures), input, preprocess, notes)?;
+            let array = image::tensor(&first(pictures), input, preprocess, notes)?;
             fit::fit(array, input, preprocess, notes)?
         }
         Given::Sounds(sounds) => {
-            fit::fit(sound::tensor(&first(sounds), input, notes)?, input, preprocess, notes)?
+            fit::fit(audio::tensor(&first(sounds), input, notes)?, input, preprocess, notes)?
         }
         Given::Random(_) => Vec::new(), // Drawn once the number of samples is known.
     };
@@ -353,7 +353,7 @@ mod tests {
         let picture = |value: u8| png::tests::encoded(::png::ColorType::Grayscale, (1, 1), &[value]);
         let file = |(path, bytes): (&str, Vec<u8>)| (path.to_owned(), bytes);
         let none = || (String::new(), Vec::new());
-        let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
+        let files = [("d/b.PNG", image(2)), ("d/a.png", image(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
         let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
         let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None, element: None };
         let inputs = [Wanted { port, element: None, channels: Some(1), initial: None, range: None }];

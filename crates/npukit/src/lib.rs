@@ -29,7 +29,7 @@ pub use npukit_base::{Code, Coded, codes};
 #[doc(hidden)] // how the command prints
 pub use npukit_base::{is_printable, on_a_line, plural, printable, suggestion};
 #[doc(inline)]
-pub use npukit_graph::quantise::Method as QuantiseMethod;
+pub use npukit_graph::quantize::Method as QuantizeMethod;
 #[doc(inline)]
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
@@ -38,18 +38,18 @@ pub use npukit_target::rtl::{Build, File, Run, Seen};
 pub use npukit_target::sha256;
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Cache, Compiled, Disassembled, Instance, Limits, Machine, MachineMemory,
-    Meaning, NoFiles, Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions,
-    RunResult, Target, TargetError, Term, TimeOptions, Unset,
+    ArtifactFile, Assembled, Cache, Compiled, Disassembled, HazardMode, Instance, Limits, Machine,
+    MachineMemory, NoFiles, Output, PHASES, Part, Phase, Port, ProgramText, ReadError, Reader, RunOptions,
+    RunResult, Target, TargetError, Term, TimeOptions, UninitMemory,
 };
 pub use numbers::accuracy::Options as AccuracyOptions;
 pub use numbers::assumed::GivenRange;
 pub use numbers::max_error::MaxError;
 #[doc(hidden)] // an argument of the command
-pub use numbers::quantise::method as quantise_method;
+pub use numbers::quantize::method as quantize_method;
 pub use numbers::rescale::{Calibration, Mode as RescaleMode, OwnInputs};
 pub use report::diagnostic::Diagnostic;
-pub use run::hand::{DumpRequest, HandError, Held, MemFile, Memories, MotionRequest};
+pub use run::memory_files::{DumpRequest, MemFile, Memories, MemoryDump, MemoryFileError, MotionRequest};
 pub use run::samples::Outputs;
 pub use run::stateful::Stateful;
 pub use targets::{

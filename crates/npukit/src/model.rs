@@ -1,9 +1,9 @@
 //! Models: from a file to the imported graph, and to the graph that is compiled.
 
+pub(crate) mod compile_job;
 pub(crate) mod confined;
-pub(crate) mod groups;
-pub(crate) mod hashed;
-pub(crate) mod origin;
+pub(crate) mod hashing_reader;
+pub(crate) mod problem_groups;
 pub(crate) mod program;
 pub(crate) mod remarks;
 pub(crate) mod source;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use npukit_graph::quantise::{lift, lift_saturating};
+use npukit_graph::quantize::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
 use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, State};
 use npukit_target::{Phase, Port, ReadError, Reader};
@@ -46,22 +46,23 @@ pub struct ModelOptions {
 
 impl ModelOptions {
     /// Returns the options that differ from the defaults, as on the command line.
-    pub(crate) fn told(&self) -> Vec<String> {
-        let mut told: Vec<String> = self.batch.map(|batch| format!("--batch {batch}")).into_iter().collect();
-        told.extend(self.sizes.iter().map(|(name, size)| format!("--dim {name}={size}")));
-        told.extend(self.input_shapes.iter().map(|(name, shape)| {
+    pub(crate) fn as_options(&self) -> Vec<String> {
+        let mut options: Vec<String> =
+            self.batch.map(|batch| format!("--batch {batch}")).into_iter().collect();
+        options.extend(self.sizes.iter().map(|(name, size)| format!("--dim {name}={size}")));
+        options.extend(self.input_shapes.iter().map(|(name, shape)| {
             let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
             format!("--input-shape {name}={}", sizes.join(","))
         }));
-        told.extend(self.values.iter().map(|(name, number)| format!("--set {name}={number}")));
-        told.extend(self.outputs.iter().map(|name| format!("--outputs {name}")));
-        told.extend(
+        options.extend(self.values.iter().map(|(name, number)| format!("--const {name}={number}")));
+        options.extend(self.outputs.iter().map(|name| format!("--outputs {name}")));
+        options.extend(
             self.resize_half_pixel.map(|is_half| {
                 format!("--resize-mode {}", if is_half { "half-pixel" } else { "asymmetric" })
             }),
         );
-        told.extend(self.unlimited.then(|| "--no-limit".to_owned()));
-        told
+        options.extend(self.unlimited.then(|| "--no-limit".to_owned()));
+        options
     }
 }
 
@@ -204,7 +205,7 @@ fn parse_with(
     if !unlimited {
         eval_limits::check_constants(stem, &graph, file_bytes.into_inner())?;
     }
-    let simplified = optimised(&graph, path)?;
+    let simplified = optimized(&graph, path)?;
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);
     let remarks = Remarks::of_model(&remarks);
@@ -212,7 +213,7 @@ fn parse_with(
 }
 
 /// Returns the graph after all passes; `path` is the model's path.
-fn optimised(graph: &Graph, path: &str) -> Result<Graph, Error> {
+fn optimized(graph: &Graph, path: &str) -> Result<Graph, Error> {
     let _phase = Phase::begin("optimize graph");
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified).map_err(|error| simplification(path, error))?;
@@ -265,7 +266,7 @@ fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
 /// Returns the error for a file that is neither a model nor an artifact.
 pub(crate) fn unknown(path: &str) -> Error {
     if is_artifact(path) {
-        let advice = "give the model that it was compiled from: `npu verify MODEL --artifact FILE` proves it, `npu run FILE --like MODEL` compares it with float";
+        let advice = "give the model that it was compiled from: `npu verify MODEL --artifact FILE` proves it, `npu run FILE --shapes-from MODEL` compares it with float";
         return Error::NotModel { path: path.to_owned(), what: "an artifact", advice };
     }
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }

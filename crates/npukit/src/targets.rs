@@ -7,8 +7,8 @@ use std::path::Path;
 
 use npukit_base::closest;
 use npukit_target::{
-    Compiled, Config, Instance, Reader, SEGMENTS_EXTENSION, Setting, Target, TargetError, load_segments,
-    segments_target, split_parameters, split_system, with_parameters,
+    Compiled, Instance, InstanceSpec, Reader, SEGMENTS_EXTENSION, Setting, Target, TargetError,
+    load_segments, segments_target, split_parameters, split_system, with_parameters,
 };
 
 use crate::error::Error;
@@ -61,13 +61,13 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     let (name, instance) = instance_of(spec);
     let target = target(name)?;
     let Some(instance) = instance else {
-        return Ok(target.instance(Config::Default)?);
+        return Ok(target.instance(InstanceSpec::Default)?);
     };
     if !is_file(target, instance) {
-        return Ok(target.instance(Config::Preset(instance))?);
+        return Ok(target.instance(InstanceSpec::Preset(instance))?);
     }
     let bytes = reader.read(plain(instance))?;
-    Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
+    Ok(target.instance(InstanceSpec::File { name: instance, bytes: &bytes })?)
 }
 
 /// Returns the name of the instance of `spec` that follows the target's specification to the letter
@@ -148,7 +148,7 @@ pub fn target_in(folder: &str, spec: &str) -> String {
 
 /// Returns the instance that the target's name alone stands for.
 fn default_instance(target: &Target) -> Result<String, TargetError> {
-    let name = target.instance(Config::Default)?.info().name.clone();
+    let name = target.instance(InstanceSpec::Default)?.info().name.clone();
     // Default: an instance with the name of its target has no name of its own.
     Ok(instance_of(&name).1.unwrap_or_default().to_owned())
 }
@@ -288,8 +288,8 @@ mod tests {
             assert_eq!(instance.info().name, spec);
             assert_eq!(instance.info().config.pointer(parameter), Some(&8.into()), "{spec}");
         }
-        let told = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
-        assert!(told.contains("unknown parameter `array_sise` (did you mean `array_size`?)"), "{told}");
+        let message = resolve("tcu:ultra96v2,array_sise=8", &no_files).err().unwrap().to_string();
+        assert!(message.contains("unknown parameter `array_sise` (did you mean `array_size`?)"), "{message}");
         assert_eq!(strict("opu:ideal,clock_mhz=300").unwrap(), "opu:ideal+draft,clock_mhz=300");
     }
 

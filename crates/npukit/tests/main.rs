@@ -33,8 +33,8 @@ mod numbers;
 mod options;
 #[path = "main/passed.rs"]
 mod passed;
-#[path = "main/quantised.rs"]
-mod quantised;
+#[path = "main/quantized.rs"]
+mod quantized;
 #[path = "main/segments.rs"]
 mod segments;
 #[path = "main/spans.rs"]

@@ -10,49 +10,49 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Types of fields: floats, and containers of floats.
 pub trait Floats: Sized {
     /// Serialized form of the type.
-    type Held: Serialize + DeserializeOwned;
+    type Serialized: Serialize + DeserializeOwned;
     /// Converts to the serialized form.
-    fn held(&self) -> Self::Held;
+    fn serialized(&self) -> Self::Serialized;
     /// Converts from the serialized form.
-    fn of(held: Self::Held) -> Self;
+    fn of(serialized: Self::Serialized) -> Self;
 }
 
 /// Serialized form of a float.
-pub struct Held(f32);
+pub struct SerializedFloat(f32);
 
 impl Floats for f32 {
-    type Held = Held;
+    type Serialized = SerializedFloat;
 
-    fn held(&self) -> Held {
-        Held(*self)
+    fn serialized(&self) -> SerializedFloat {
+        SerializedFloat(*self)
     }
 
-    fn of(held: Held) -> Self {
-        held.0
+    fn of(serialized: SerializedFloat) -> Self {
+        serialized.0
     }
 }
 
 impl<T: Floats> Floats for Option<T> {
-    type Held = Option<T::Held>;
+    type Serialized = Option<T::Serialized>;
 
-    fn held(&self) -> Self::Held {
-        self.as_ref().map(T::held)
+    fn serialized(&self) -> Self::Serialized {
+        self.as_ref().map(T::serialized)
     }
 
-    fn of(held: Self::Held) -> Self {
-        held.map(T::of)
+    fn of(serialized: Self::Serialized) -> Self {
+        serialized.map(T::of)
     }
 }
 
 impl<T: Floats> Floats for [T; 2] {
-    type Held = [T::Held; 2];
+    type Serialized = [T::Serialized; 2];
 
-    fn held(&self) -> Self::Held {
-        self.each_ref().map(T::held)
+    fn serialized(&self) -> Self::Serialized {
+        self.each_ref().map(T::serialized)
     }
 
-    fn of(held: Self::Held) -> Self {
-        held.map(T::of)
+    fn of(serialized: Self::Serialized) -> Self {
+        serialized.map(T::of)
     }
 }
 
@@ -62,7 +62,7 @@ impl<T: Floats> Floats for [T; 2] {
 ///
 /// Errors of the serializer.
 pub fn serialize<T: Floats, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    value.held().serialize(serializer)
+    value.serialized().serialize(serializer)
 }
 
 /// Deserializes a field.
@@ -71,10 +71,10 @@ pub fn serialize<T: Floats, S: Serializer>(value: &T, serializer: S) -> Result<S
 ///
 /// Errors of the deserializer, and strings that do not name a float.
 pub fn deserialize<'de, T: Floats, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    T::Held::deserialize(deserializer).map(T::of)
+    T::Serialized::deserialize(deserializer).map(T::of)
 }
 
-impl Serialize for Held {
+impl Serialize for SerializedFloat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(value) = *self;
         match name(value) {
@@ -105,7 +105,7 @@ fn is_read_exactly(value: f32) -> bool {
     value.to_string().parse::<f64>().is_ok_and(|double| double as f32 == value)
 }
 
-impl<'de> Deserialize<'de> for Held {
+impl<'de> Deserialize<'de> for SerializedFloat {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
             return f32::deserialize(deserializer).map(Self);

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::affine::{Affine, Symbols};
-pub use grid::{Beyond, Grid};
+pub use grid::{Grid, Overflow};
 pub use products::GridRounding;
 
 /// A fixed-point number of a machine together with its counterpart in exact arithmetic. The default
@@ -49,7 +49,7 @@ pub struct Bounds {
     symbols: Symbols,
     grid: Grid,
     rounding: RoundingModel,
-    beyond: Vec<(usize, Beyond)>,
+    beyond: Vec<(usize, Overflow)>,
 }
 
 impl Bounded {
@@ -155,7 +155,7 @@ impl Bounds {
     }
 
     /// Returns the places and amounts of possible saturation since the last call.
-    pub fn take_beyond(&mut self) -> Vec<(usize, Beyond)> {
+    pub fn take_overflow(&mut self) -> Vec<(usize, Overflow)> {
         std::mem::take(&mut self.beyond)
     }
 
@@ -173,7 +173,7 @@ impl Bounds {
         let exact = self.symbols.between(low, high);
         let [first, last] = [low, high].map(|end| self.grid.nearest(end));
         let is_known = low == high || (self.is_literal() && first == last);
-        let beyond = Beyond::of(self.grid, &(low..=high));
+        let beyond = Overflow::of(self.grid, &(low..=high));
         self.note(0, beyond, self.half_step());
         if is_known {
             return Bounded::known(exact, first);
@@ -185,7 +185,7 @@ impl Bounds {
     }
 
     /// Records a possible saturation at `place`, if it exceeds `slack`.
-    fn note(&mut self, place: usize, beyond: Beyond, slack: f64) {
+    fn note(&mut self, place: usize, beyond: Overflow, slack: f64) {
         if beyond.below > slack || beyond.above > slack {
             self.beyond.push((place, beyond));
         }
@@ -213,7 +213,7 @@ impl Bounds {
     /// Returns a number for which the machine always has the same number, after saturating it to
     /// the grid at `place`.
     fn known(&mut self, place: usize, grid: Grid, exact: Affine, machine: f64) -> Bounded {
-        self.note(place, Beyond::of(grid, &(machine..=machine)), 0.0);
+        self.note(place, Overflow::of(grid, &(machine..=machine)), 0.0);
         Bounded::known(exact, grid.clamp(machine))
     }
 
@@ -290,7 +290,7 @@ impl Bounds {
         machine: RangeInclusive<f64>,
     ) -> Bounded {
         let machine = common(&self.machine(&exact, &error), &machine);
-        let beyond = Beyond::of(grid, &machine);
+        let beyond = Overflow::of(grid, &machine);
         if beyond.is_none() {
             return self.settled(grid, exact, error, machine);
         }
@@ -310,7 +310,7 @@ impl Bounds {
     ) -> Affine {
         let kept = self.symbols.between(grid.clamp(*machine.start()), grid.clamp(*machine.end()));
         let anew = self.symbols.sum([(1.0, &kept), (-1.0, exact)]);
-        let Beyond { below, above } = Beyond::of(grid, machine);
+        let Overflow { below, above } = Overflow::of(grid, machine);
         let (center, radius) = ((below - above) / 2.0, (below + above) / 2.0);
         let slack = (below + above) * f64::EPSILON;
         if error.spread() + radius < anew.spread() {

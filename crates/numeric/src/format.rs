@@ -2,7 +2,7 @@
 //!
 //! Raw values are two's-complement integers; the real value is `raw / 2^binary_point`.
 
-use crate::quantised::{Ties, quantised};
+use crate::quantized::{Ties, quantized};
 
 /// A signed fixed-point format of `width` bits, `binary_point` of them fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ impl FixedFormat {
 
     /// Returns `sat(floor(f * 2^binary_point + 1/2))`; 0 for NaN.
     pub fn from_f32(self, f: f32) -> i64 {
-        quantised(f.into(), self.binary_point as i32, self.width, Ties::HalfUp).value as i64
+        quantized(f.into(), self.binary_point as i32, self.width, Ties::HalfUp).value as i64
     }
 
     /// Returns the real value, rounded to the nearest `f32`.

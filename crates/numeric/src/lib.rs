@@ -7,7 +7,7 @@
 //! - [`Tensor`] is a shape with elements of an [`ElementType`]. [`Element`] is an element of a
 //!   prime field, and [`SmallFloat`] a float format of at most 16 bits. [`RowFormat`] is a format
 //!   of weights in the files of language models.
-//! - [`SplitMix64`] generates pseudorandom numbers, [`quantised`] converts real numbers to
+//! - [`SplitMix64`] generates pseudorandom numbers, [`quantized`] converts real numbers to
 //!   integers, and [`Sha256`] hashes files and memories.
 //! - [`any_float`] reads and writes floats in text formats, [`npy`] reads and writes tensors as
 //!   NumPy files.
@@ -21,7 +21,7 @@ mod field;
 mod format;
 pub mod npy;
 mod number;
-mod quantised;
+mod quantized;
 mod row_format;
 mod saturation;
 mod sha256;
@@ -31,14 +31,14 @@ mod split_mix;
 mod tensor;
 
 pub use affine::{Affine, Symbols};
-pub use bounded::{Beyond, Bounded, Bounds, Grid, GridRounding, RoundingModel};
+pub use bounded::{Bounded, Bounds, Grid, GridRounding, Overflow, RoundingModel};
 pub use element::{ElementType, Storage};
 pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
-pub use quantised::{Quantised, Ties, quantised};
+pub use quantized::{Quantized, Ties, quantized};
 pub use row_format::RowFormat;
-pub use saturation::{Excess, Saturations};
+pub use saturation::{Overshoot, Saturations};
 pub use sha256::Sha256;
 pub use simd::{
     ArrayWeights, BLOCK, BlockRow, PANEL, Panel, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES,

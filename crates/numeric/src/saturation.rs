@@ -8,7 +8,7 @@ use crate::format::FixedFormat;
 
 /// Statistics of results beyond one end of the range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Excess {
+pub struct Overshoot {
     /// Number of results.
     pub count: u64,
     /// Largest excess in raw units.
@@ -17,7 +17,7 @@ pub struct Excess {
     pub total: u128,
 }
 
-impl Excess {
+impl Overshoot {
     /// Adds a result that was `excess` raw units beyond the limit.
     pub fn note(&mut self, excess: u64) {
         self.count += 1;
@@ -52,9 +52,9 @@ impl Excess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saturations {
     /// Results above the largest value.
-    pub overflow: Excess,
+    pub overflow: Overshoot,
     /// Results below the smallest value.
-    pub underflow: Excess,
+    pub underflow: Overshoot,
 }
 
 impl Saturations {
@@ -99,8 +99,8 @@ mod tests {
         other.overflow.note(1);
         other.underflow.note(2);
         one.merge(&other);
-        assert_eq!(one.overflow, Excess { count: 3, maximum: 5, total: 9 });
-        assert_eq!(one.underflow, Excess { count: 2, maximum: 10, total: 12 });
+        assert_eq!(one.overflow, Overshoot { count: 3, maximum: 5, total: 9 });
+        assert_eq!(one.underflow, Overshoot { count: 2, maximum: 10, total: 12 });
     }
 
     const FP16: FixedFormat = FixedFormat { width: 16, binary_point: 8 };
@@ -113,10 +113,10 @@ mod tests {
         assert_eq!(s.saturate(FP16, 32767 + 512), 32767);
         assert_eq!(s.saturate(FP16, 32767 + 256), 32767);
         assert_eq!(s.saturate(FP16, -32768 - 1), -32768);
-        assert_eq!(s.overflow, Excess { count: 2, maximum: 512, total: 768 });
-        assert_eq!(s.underflow, Excess { count: 1, maximum: 1, total: 1 });
+        assert_eq!(s.overflow, Overshoot { count: 2, maximum: 512, total: 768 });
+        assert_eq!(s.underflow, Overshoot { count: 1, maximum: 1, total: 1 });
         assert_eq!(s.overflow.maximum_real(FP16), 2.0);
         assert_eq!(s.overflow.mean_real(FP16), 1.5);
-        assert_eq!(Excess::default().mean(), 0.0);
+        assert_eq!(Overshoot::default().mean(), 0.0);
     }
 }

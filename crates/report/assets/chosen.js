@@ -4,18 +4,18 @@ npukit.chosen = (() => {
   const { int, percent, short, ratio, decibels, known } = npukit.numbers;
   const { state } = npukit;
 
-  function facts({ time, truth }) {
+  function facts({ time, comparison }) {
     return [
       time && ["Cycles", `${int(time.cycles)} (${percent(time.share)})`],
       time && ["MACs", int(time.macs)],
-      time && ["Utilization", percent(time.utilisation)],
+      time && ["Utilization", percent(time.utilization)],
       time?.roofline && ["Versus roofline", `${ratio(time.roofline.distance)} the ${time.roofline.bound} bound`],
-      truth && known(truth.own_max_abs_error) && ["Own error", short(truth.own_max_abs_error)],
-      truth && known(truth.chain_max_abs_error) && ["Chain error", short(truth.chain_max_abs_error)],
-      truth && known(truth.chain_signal_to_noise_db) && ["SNR", decibels(truth.chain_signal_to_noise_db)],
-      truth && ["Saturations", int(truth.saturations)],
-      truth && known(truth.underflows) && ["Underflows", int(truth.underflows)],
-      truth && truth.operators?.length && ["Operators", truth.operators.join(", ")],
+      comparison && known(comparison.own_max_abs_error) && ["Own error", short(comparison.own_max_abs_error)],
+      comparison && known(comparison.chain_max_abs_error) && ["Chain error", short(comparison.chain_max_abs_error)],
+      comparison && known(comparison.chain_signal_to_noise_db) && ["SNR", decibels(comparison.chain_signal_to_noise_db)],
+      comparison && ["Saturations", int(comparison.saturations)],
+      comparison && known(comparison.underflows) && ["Underflows", int(comparison.underflows)],
+      comparison && comparison.operators?.length && ["Operators", comparison.operators.join(", ")],
     ].filter(Boolean);
   }
 

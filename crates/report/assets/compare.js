@@ -10,7 +10,7 @@
       const other = theirs.byKey.get(layer.key);
       const [a, b] = [layer.time?.cycles ?? null, other.time?.cycles ?? null];
       return { key: layer.key, name: layer.name, order: order + 1, a, b, difference: known(a) && known(b) ? a - b : null,
-        quotient: known(a) && known(b) && b !== 0 ? a / b : null, snr: [layer, other].map((one) => one.truth?.chain_signal_to_noise_db ?? null) };
+        quotient: known(a) && known(b) && b !== 0 ? a / b : null, snr: [layer, other].map((one) => one.comparison?.chain_signal_to_noise_db ?? null) };
     });
   }
 

@@ -28,11 +28,11 @@ npukit.data = (() => {
     };
     const keys = {
       time: add(list(run.time?.layers), "time"),
-      truth: add(list(run.run?.truth?.layers), "truth"),
+      comparison: add(list(run.run?.layer_compare?.layers), "comparison"),
       timeline: add(list(run.timeline?.layers), "timeline"),
       energy: add(list(run.time?.energy?.layers), "energy"),
     };
-    list(run.distributions).forEach((one) => byKey.get(keys.truth[one.layer])?.values.push(one));
+    list(run.distributions).forEach((one) => byKey.get(keys.comparison[one.layer])?.values.push(one));
     return { layers: [...byKey.values()], byKey, keys };
   }
 
@@ -43,7 +43,7 @@ npukit.data = (() => {
     return {
       clock: time?.clock_mhz ?? verdict?.clock_mhz ?? compile?.clock_mhz ?? null,
       clockSource: time?.clock_source ?? verdict?.clock_source ?? compile?.clock_source ?? null,
-      cycles: time?.cycles?.[time.model] ?? verdict?.cycles ?? compile?.cycles?.model ?? null,
+      cycles: time?.cycles?.[time.clock] ?? verdict?.cycles ?? (compile?.cycles?.hw ?? compile?.cycles?.engine) ?? null,
       latency: time?.host?.latency_ms ?? time?.latency_ms ?? verdict?.latency_ms ?? compile?.latency_ms ?? null,
       frames: time?.host?.frames_per_second ?? time?.frames_per_second ?? verdict?.frames_per_second ?? compile?.frames_per_second ?? null,
       chip: time?.latency_ms ?? null,
@@ -54,7 +54,7 @@ npukit.data = (() => {
       onChip: time?.macs_on_chip ?? verdict?.share_of_macs_on_chip ?? compile?.macs_on_chip ?? null,
       instructions: time?.instructions ?? compile?.instructions ?? null,
       segments: time?.segments ?? compile?.segments ?? check?.segments ?? null,
-      utilisation: time?.utilisation ?? null,
+      utilization: time?.utilization ?? null,
       error: ran?.max_abs_error ?? null,
       relativeError: ran?.relative_error ?? null,
       rmsError: ran?.rms_error ?? null,
@@ -75,8 +75,8 @@ npukit.data = (() => {
 
   /// Returns the use of memories: name, used, of, unit.
   function memories(run) {
-    const told = list(run.check?.verdict?.memories);
-    if (told.length > 0) return told;
+    const stated = list(run.check?.verdict?.memories);
+    if (stated.length > 0) return stated;
     return Object.entries(run.compile?.memory || {}).map(([name, memory]) =>
       ({ name, used: memory.maximum, of: memory.depth, unit: memory.unit, share: memory.maximum / memory.depth }));
   }
@@ -84,7 +84,7 @@ npukit.data = (() => {
   /// Returns the number of cycles of the timeline and the memory maps.
   function wholeCycles(run) {
     const map = list(run.memories)[0];
-    return run.timeline?.cycles ?? run.time?.cycles?.[run.time.model] ?? (map ? map.columns * map.cycles_per_column : 1);
+    return run.timeline?.cycles ?? run.time?.cycles?.[run.time.clock] ?? (map ? map.columns * map.cycles_per_column : 1);
   }
 
   /// Returns the texts of all parts of a run, each once.

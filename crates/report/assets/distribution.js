@@ -8,7 +8,7 @@
 
   /// Returns each distribution with the key of its layer.
   function entriesOf(run) {
-    return list(run.distributions).map((one, index) => ({ index, one, key: run.keys.truth[one.layer] ?? null }));
+    return list(run.distributions).map((one, index) => ({ index, one, key: run.keys.comparison[one.layer] ?? null }));
   }
 
   function titleOf({ one, key }) {

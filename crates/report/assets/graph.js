@@ -14,8 +14,8 @@
       return (layer) => (known(value(layer)) ? value(layer) / (most || 1) : null);
     };
     const cycles = (layer) => layer.time?.cycles;
-    const error = (layer) => layer.truth?.chain_relative_error;
-    const saturations = (layer) => layer.truth?.saturations;
+    const error = (layer) => layer.comparison?.chain_relative_error;
+    const saturations = (layer) => layer.comparison?.saturations;
     return [
       ["cycles", "cycles", linear(cycles), (layer) => percent(layer.time?.share), (layer) => known(cycles(layer))],
       ["error", "error", linear(error), (layer) => percent(error(layer), 2), (layer) => known(error(layer))],
@@ -29,14 +29,14 @@
     return [["operator", node.op], ["at", PLACES[node.place] ?? null], ["layer", layer && layer.name !== node.name ? layer.name : null],
       ["MACs", node.macs ? int(node.macs) : null], ["result", node.shape ? node.shape.join(" \u00d7 ") : null],
       ["layer's cycles", layer?.time ? `${int(layer.time.cycles)}, ${percent(layer.time.share)}` : null],
-      ["error by range", known(layer?.truth?.chain_relative_error) ? percent(layer.truth.chain_relative_error, 2) : null],
-      ["SNR", known(layer?.truth?.chain_signal_to_noise_db) ? decibels(layer.truth.chain_signal_to_noise_db) : null],
-      ["saturations", layer?.truth ? int(layer.truth.saturations) : null]];
+      ["error by range", known(layer?.comparison?.chain_relative_error) ? percent(layer.comparison.chain_relative_error, 2) : null],
+      ["SNR", known(layer?.comparison?.chain_signal_to_noise_db) ? decibels(layer.comparison.chain_signal_to_noise_db) : null],
+      ["saturations", layer?.comparison ? int(layer.comparison.saturations) : null]];
   }
 
   function ramp(measure, run) {
     if (!measure) return null;
-    const gradient = Array.from({ length: 9 }, (_, at) => npukit.colours.amount(at / 8)).join(", ");
+    const gradient = Array.from({ length: 9 }, (_, at) => npukit.colors.amount(at / 8)).join(", ");
     const layers = run.layers.filter((layer) => measure.has(layer));
     const most = layers.reduce((best, layer) => (measure.share(layer) > measure.share(best) ? layer : best));
     return h("span", { class: "ramp" }, "0", h("span", { class: "gradient", vars: { background: `linear-gradient(to right, ${gradient})` } }), measure.write(most));
@@ -78,13 +78,13 @@
       const look = (node) => {
         const layer = layerOf(node);
         const share = layer && measure ? measure.share(layer) : null;
-        return { colour: share === null ? null : npukit.colours.amount(share), figure: share === null ? "" : measure.write(layer) };
+        return { color: share === null ? null : npukit.colors.amount(share), figure: share === null ? "" : measure.write(layer) };
       };
       const host = graph.nodes.filter((node) => node.place === "host").length;
       const words = `${plural(graph.nodes.length, "node")}, ${int(host)} of them on the host (dashed). A node has its layer's color and figure; a deep network continues in the next column.`;
       const view = new npukit.graphView.GraphView(scope, graph, { look, keyOf, facts: (node) => factsOf(node, layerOf(node)),
         label: `The network as a graph, from top to bottom. ${words} Plus and minus zoom, arrows move, 0 fits. The table below has the same data.` });
-      const choose = kinds.length ? chooser("Colour by", kinds.map(({ key, label }) => [key, label]), measure.key, (key) => {
+      const choose = kinds.length ? chooser("Color by", kinds.map(({ key, label }) => [key, label]), measure.key, (key) => {
         measure = kinds.find((kind) => kind.key === key);
         scale.replaceChildren(ramp(measure, run));
         view.fill();
@@ -95,7 +95,7 @@
       scope.on("select", (key, source) => {
         view.choose();
         nodes.choose(key);
-        if (key !== null && source !== "graph") view.centre(key);
+        if (key !== null && source !== "graph") view.center(key);
       });
       nodes.choose(state.layer);
     },

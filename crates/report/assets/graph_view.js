@@ -8,7 +8,7 @@ npukit.graphView = (() => {
   const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}\u2026` : text);
 
   class GraphView {
-    /// `look(node)` returns `{colour, figure}`, `facts(node)` rows for the tooltip, `keyOf(node)` the layer's key or null.
+    /// `look(node)` returns `{color, figure}`, `facts(node)` rows for the tooltip, `keyOf(node)` the layer's key or null.
     constructor(scope, graph, { look, facts, keyOf, label }) {
       Object.assign(this, { graph, look, facts, keyOf });
       this.lines = s("g", { class: "edges" });
@@ -34,12 +34,12 @@ npukit.graphView = (() => {
 
     box(node, { x, y }) {
       const { width, height } = this.plan.size;
-      const { colour, figure } = this.look(node);
-      const ink = colour ? npukit.colours.ink(colour) : null;
+      const { color, figure } = this.look(node);
+      const ink = color ? npukit.colors.ink(color) : null;
       const key = this.keyOf(node);
       return s("g", { class: `node ${node.place}`, transform: `translate(${x - width / 2} ${y - height / 2})`, "data-key": key,
         onpointermove: (event) => npukit.plot.tip(event, node.name, this.facts(node)), onpointerleave: () => npukit.plot.tip(null) },
-      s("rect", { width, height, rx: 4, vars: colour ? { fill: colour } : {} }),
+      s("rect", { width, height, rx: 4, vars: color ? { fill: color } : {} }),
       s("text", { x: 8, y: 15, vars: ink ? { fill: ink } : {} }, clipped(node.place === "host" ? `host: ${node.op}` : node.op, 15)),
       s("text", { x: width - 8, y: 15, "text-anchor": "end", vars: ink ? { fill: ink } : {} }, figure),
       s("text", { class: "name", x: 8, y: 29, vars: ink ? { fill: ink } : {} }, clipped(node.name, 23)));
@@ -60,7 +60,7 @@ npukit.graphView = (() => {
       this.zoomed = 0.8;
       this.x = 8 - box.left * this.zoomed;
       this.y = 8 - box.top * this.zoomed;
-      if (state.layer === null || !this.centre(state.layer)) this.apply();
+      if (state.layer === null || !this.center(state.layer)) this.apply();
     }
 
     fit() {
@@ -90,7 +90,7 @@ npukit.graphView = (() => {
     }
 
     /// Centers the first node of a layer; returns false if it has none.
-    centre(key) {
+    center(key) {
       const first = this.graph.nodes.findIndex((node) => this.keyOf(node) === key);
       if (first < 0 || !this.plan) return false;
       const middle = this.plan.nodes[first];

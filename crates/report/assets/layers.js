@@ -4,7 +4,7 @@
   const { int, percent, short, ratio, decibels, energy, plural } = npukit.numbers;
   const { Table, bar } = npukit.table;
 
-  const errorOf = (name) => (row) => row.truth?.[name] ?? null;
+  const errorOf = (name) => (row) => row.comparison?.[name] ?? null;
   const timeOf = (name) => (row) => row.time?.[name] ?? null;
   const energyOf = (name) => (row) => row.energy?.[name] ?? null;
   const boundOf = (name) => (row) => row.time?.roofline?.[name] ?? null;
@@ -19,7 +19,7 @@
       number("first", "first cycle", timeOf("first_cycle"), int, "First cycle in which a unit works for the layer; layers overlap, because units work ahead"),
       number("last", "last cycle", timeOf("last_cycle"), int, "Last cycle in which a unit works for the layer"),
       number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
-      number("utilisation", "utilization", timeOf("utilisation"), percent,
+      number("utilization", "utilization", timeOf("utilization"), percent,
         "Utilization of the multipliers from the layer's first to its last cycle"),
       { key: "bound", label: "bound", value: boundOf("bound"), hint: "Limit of the layer according to the roofline",
         show: (row) => row.time && h("span", { class: `bound ${row.time.roofline?.bound}` }, row.time.roofline?.bound) },
@@ -42,7 +42,7 @@
   }
 
   /// Whether a layer has a number of such results.
-  const has = (run, name) => run.layers.some((layer) => layer.truth?.[name] > 0);
+  const has = (run, name) => run.layers.some((layer) => layer.comparison?.[name] > 0);
 
   function compared(run) {
     return [
@@ -62,7 +62,7 @@
         show: (row) => h("span", { class: "clip", title: row.name }, row.name) },
       ...(run.time ? timed(widest) : []),
       ...(run.time?.energy ? [number("energy", "energy", energyOf("joules"), energy, "Energy of a run by the technology table")] : []),
-      ...(run.run?.truth ? compared(run) : []),
+      ...(run.run?.layer_compare ? compared(run) : []),
       ...(run.time ? [number("instructions", "instructions", timeOf("instructions"), int)] : []),
     ].filter(Boolean);
   }
@@ -72,7 +72,7 @@
     const input = h("input", { id, type: "search", "data-name": "layer-filter", autocomplete: "off", spellcheck: "false" });
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const textOf = (row) => [row.name, row.time?.roofline?.bound, ...(row.truth?.operators || [])].join(" ").toLowerCase();
+      const textOf = (row) => [row.name, row.time?.roofline?.bound, ...(row.comparison?.operators || [])].join(" ").toLowerCase();
       table.filter((row) => words.every((word) => textOf(row).includes(word)));
       count.textContent = `${int(table.shown().length)} of ${plural(total, "layer")}`;
     });
@@ -92,7 +92,7 @@
       });
       const count = h("output", { class: "quiet" }, plural(run.layers.length, "layer"));
       body.append(h("div", { class: "controls" }, filterBox(table, count, run.layers.length), count));
-      if (!run.run?.truth) body.append(missing(`Errors and saturations are missing: ${npukit.data.uncompared(run)}.`));
+      if (!run.run?.layer_compare) body.append(missing(`Errors and saturations are missing: ${npukit.data.uncompared(run)}.`));
       else if (!has(run, "saturations") && !has(run, "underflows")) body.append(missing("No result of a layer saturated or became zero."));
       if (!run.time) body.append(missing("Cycles are missing: the report was made without a timed program."));
       body.append(table.element);

@@ -33,8 +33,8 @@
     return { filled, byValue };
   }
 
-  function colourOf(value, scheme) {
-    return value === BEFORE ? scheme.before : npukit.colours.kind(value - 1);
+  function colorOf(value, scheme) {
+    return value === BEFORE ? scheme.before : npukit.colors.kind(value - 1);
   }
 
   /// Draws the map with one pixel per cell; the selected layer's cells are strong, the others pale.
@@ -42,13 +42,13 @@
     const picture = h("canvas", { width: map.columns, height: map.rows });
     const context = picture.getContext("2d");
     const image = context.createImageData(map.columns, map.rows);
-    const colours = new Map();
+    const colors = new Map();
     cells.forEach((value, at) => {
       if (value === 0) return;
-      if (!colours.has(value)) colours.set(value, npukit.colours.parts(colourOf(value, scheme)));
+      if (!colors.has(value)) colors.set(value, npukit.colors.parts(colorOf(value, scheme)));
       const row = map.rows - 1 - Math.floor(at / map.columns);
       const pixel = 4 * (row * map.columns + (at % map.columns));
-      image.data.set(colours.get(value), pixel);
+      image.data.set(colors.get(value), pixel);
       image.data[pixel + 3] = chosen === null || chosen === value ? 255 : 80;
     });
     context.putImageData(image, 0, 0);
@@ -61,7 +61,7 @@
       Object.assign(this, counted(map, this.cells));
       this.surface = npukit.plot.canvas(scope, {
         name: "memory", label: this.words(), heightOf: () => HEIGHT + AXIS, focusable: false,
-        draw: (context, width, colours) => this.draw(context, width, colours),
+        draw: (context, width, colors) => this.draw(context, width, colors),
       });
       this.element = h("figure", { class: "map" }, h("figcaption", {}, h("h3", {}, map.name), this.words()),
         this.surface.host, this.legend());
@@ -193,7 +193,7 @@
       const all = [...this.byValue].filter(([value]) => value !== 0).sort(([, a], [, b]) => b - a);
       const cells = this.map.rows * this.map.columns;
       const swatch = (value) => h("span", { class: `swatch ${value === BEFORE ? "before" : ""}`,
-        vars: value === BEFORE ? null : { "--colour": npukit.colours.kind(value - 1) } });
+        vars: value === BEFORE ? null : { "--color": npukit.colors.kind(value - 1) } });
       const entries = all.map(([value]) => h("li", {}, value === BEFORE ? h("span", {}, swatch(value), this.nameOf(value))
         : button([swatch(value), h("span", { class: "clip" }, this.nameOf(value))], () => this.pick(value), { class: "pick" })));
       const table = new Table({
@@ -201,7 +201,7 @@
         columns: [{ key: "name", label: "written by", value: (row) => row.name },
           { key: "share", label: "share of addresses and cycles", number: true, value: (row) => row.share, show: (row) => percent(row.share) }],
       });
-      return h("div", {}, h("ul", { class: "legend", "aria-label": "Colours" }, entries), details(`Contents of ${this.map.name}, as a table`, table.element));
+      return h("div", {}, h("ul", { class: "legend", "aria-label": "Colors" }, entries), details(`Contents of ${this.map.name}, as a table`, table.element));
     }
   }
 

@@ -5,7 +5,7 @@
   const { Table } = npukit.table;
   const { list } = npukit.data;
 
-  const SHARES = new Set(["relative_error", "argmax_agree", "utilisation"]);
+  const SHARES = new Set(["relative_error", "argmax_agree", "utilization"]);
   const write = (figure, value) => (SHARES.has(figure.key) ? percent(value, 2) : Number.isInteger(value) ? int(value) : short(value, 4));
 
   class Exploration {
@@ -17,7 +17,7 @@
       const [first, second] = this.space.objectives.map(({ key }) => of(key)).filter(Boolean);
       this.x = first ?? this.space.figures[0];
       this.y = second ?? this.space.figures.find((figure) => figure !== this.x) ?? this.x;
-      this.colour = this.named(exploration.color_by);
+      this.color = this.named(exploration.color_by);
       this.label = this.named(exploration.label_by);
       this.legend = h("div", {});
       this.filters = npukit.paretoFilters(this.space, () => this.update());
@@ -26,7 +26,7 @@
       this.said = h("p", { class: "quiet", role: "status" });
       this.plot = new npukit.paretoPlot.Plot(this, scope);
       this.table = this.makeTable();
-      this.colourBy(this.colour?.key ?? "");
+      this.colorBy(this.color?.key ?? "");
     }
 
     /// Returns the figure or parameter with this name or with this last part of a name; null without one.
@@ -35,11 +35,11 @@
       return all.find(({ key }) => key === name) ?? all.find(({ key }) => name && key.endsWith(`.${name}`)) ?? null;
     }
 
-    colourBy(key) {
-      this.colour = this.named(key);
-      const colours = this.colour && npukit.paretoColours(this.space.points, this.colour);
-      this.colourOf = (point) => colours?.of(point) ?? null;
-      this.legend.replaceChildren(...(colours ? [colours.legend] : []));
+    colorBy(key) {
+      this.color = this.named(key);
+      const colors = this.color && npukit.paretoColors(this.space.points, this.color);
+      this.colorOf = (point) => colors?.of(point) ?? null;
+      this.legend.replaceChildren(...(colors ? [colors.legend] : []));
       this.update();
     }
 
@@ -112,9 +112,9 @@
       });
     }
 
-    colourChooser() {
+    colorChooser() {
       const choices = npukit.points.choices(this.space).map(({ key, label }) => [key, label]);
-      return chooser("Color by", [["", "nothing"], ...choices], this.colour?.key ?? "", (key) => this.colourBy(key));
+      return chooser("Color by", [["", "nothing"], ...choices], this.color?.key ?? "", (key) => this.colorBy(key));
     }
 
     /// Returns a sentence on what the table leaves out.
@@ -135,7 +135,7 @@
     }
 
     controls() {
-      return h("div", { class: "controls" }, this.axisChooser("x", "Across"), this.axisChooser("y", "Up"), this.colourChooser(),
+      return h("div", { class: "controls" }, this.axisChooser("x", "Across"), this.axisChooser("y", "Up"), this.colorChooser(),
         button("Select the front", () => this.select(new Set(this.space.points.filter((p) => p.pareto && this.passes(p)).map((p) => p.key)))),
         button("Clear selection", () => this.select(new Set())),
         button("Download as CSV", () => this.download(), { "data-name": "download" }));

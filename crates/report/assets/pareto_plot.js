@@ -68,11 +68,11 @@ npukit.paretoPlot = (() => {
 
     mark(point) {
       const { x, y, selection } = this.owner;
-      const colour = this.owner.colourOf(point);
-      const look = ["point", colour ? "colored" : "", point.feasible ? "" : "hollow", point.pareto ? "pareto" : "",
+      const color = this.owner.colorOf(point);
+      const look = ["point", color ? "colored" : "", point.feasible ? "" : "hollow", point.pareto ? "pareto" : "",
         selection.has(point.key) ? "chosen" : "", this.owner.passes(point) ? "" : "dim"].filter(Boolean).join(" ");
       return s("circle", { class: look, cx: this.x(x.value(point)), cy: this.y(y.value(point)), r: point.pareto ? 6.5 : 5, "data-key": point.key,
-        vars: colour && { "--colour": colour },
+        vars: color && { "--color": color },
         onpointermove: (event) => !this.brush && npukit.plot.tip(event, point.target, this.owner.facts(point)),
         onpointerleave: () => npukit.plot.tip(null) });
     }

@@ -13,7 +13,7 @@ npukit.plot = (() => {
     scope.end(() => observer.disconnect());
   }
 
-  /// A canvas of full width. `draw(context, width, colours)` draws in CSS pixels; `heightOf(width)` returns the height.
+  /// A canvas of full width. `draw(context, width, colors)` draws in CSS pixels; `heightOf(width)` returns the height.
   function canvas(scope, { label, heightOf, draw, focusable = true, name }) {
     const element = h("canvas", { role: "img", "aria-label": label, tabindex: focusable ? 0 : null, "data-name": name });
     const host = h("div", { class: "canvas" }, element);
@@ -30,7 +30,7 @@ npukit.plot = (() => {
       const context = element.getContext("2d");
       context.setTransform(dense, 0, 0, dense, 0, 0);
       context.clearRect(0, 0, width, height);
-      draw(context, width, npukit.colours.scheme());
+      draw(context, width, npukit.colors.scheme());
     }
     function redraw() {
       if (!asked) requestAnimationFrame(paint);

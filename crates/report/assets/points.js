@@ -18,22 +18,22 @@ npukit.points = (() => {
   function valueOf(key) {
     if (AREA.includes(key)) return (point) => point.area?.[key] ?? null;
     if (key in NAMES) return (point) => point[key] ?? null;
-    if (key === "utilisation") return (point) => (point.models?.length === 1 ? point.models[0].utilisation : null);
+    if (key === "utilization") return (point) => (point.models?.length === 1 ? point.models[0].utilization : null);
     return (point) => point.flat.get(key) ?? null;
   }
 
   /// Returns the figures and numeric parameters that at least one point has, each with its accessor and label.
   function figuresOf(points, parameters) {
-    const candidates = [...Object.entries(NAMES), ["utilisation", "utilization"], ...parameters.map((name) => [name, name])];
+    const candidates = [...Object.entries(NAMES), ["utilization", "utilization"], ...parameters.map((name) => [name, name])];
     return candidates.map(([key, label]) => ({ key, label, isParameter: parameters.includes(key), value: valueOf(key) }))
       .filter(({ value }) => points.some((point) => known(value(point))));
   }
 
-  /// Parses `minimise dsp` to a key and a direction.
+  /// Parses `minimize dsp` to a key and a direction.
   function objectivesOf(texts) {
     return list(texts).map((text) => {
       const [verb, ...rest] = text.split(" ");
-      return rest.length ? { key: rest.join(" "), more: verb === "maximise" } : { key: verb, more: false };
+      return rest.length ? { key: rest.join(" "), more: verb === "maximize" } : { key: verb, more: false };
     });
   }
 

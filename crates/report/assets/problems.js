@@ -61,7 +61,7 @@
   };
 
   function parting(run) {
-    const at = run.run?.truth?.parts_at;
+    const at = run.run?.layer_compare?.parts_at;
     if (!at) return null;
     const text = h("p", { class: "verdict bad", "data-name": "parts-at" },
       h("strong", {}, `The accelerator first differs from float at ${at.input ? "the input " : ""}`),
@@ -99,14 +99,14 @@
       const parts = [
         parting(run),
         texted("failures", "Failures", list(run.run?.failures).map(failure)),
-        texted("suggestions", "Suggestions, each tested on the samples", list(run.run?.truth?.suggestions)),
+        texted("suggestions", "Suggestions, each tested on the samples", list(run.run?.layer_compare?.suggestions)),
         problems(run), diagnostics(run), saturations(run), weights(run), hostSteps(run),
         texted("warnings", "Warnings", texts(run, "warnings")),
         aside(run),
       ].filter(Boolean);
       const bad = list(run.check?.problems).length + list(run.run?.failures).length;
-      if (bad === 0 && !run.run?.truth?.parts_at) {
-        const compared = run.run?.truth ? "rounding explains all differences to float" : npukit.data.uncompared(run);
+      if (bad === 0 && !run.run?.layer_compare?.parts_at) {
+        const compared = run.run?.layer_compare ? "rounding explains all differences to float" : npukit.data.uncompared(run);
         body.append(missing(`${run.check ? "The check found no problems" : "The network was not checked"}; ${compared}.`));
       } else if (bad > 0) {
         body.append(h("p", { class: "verdict bad" }, `${plural(bad, "problem")} in all.`));

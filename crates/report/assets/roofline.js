@@ -13,16 +13,16 @@
   /// Returns the MACs per cycle with all multipliers busy, derived from the layers; null if no layer has any.
   /// Layers that need fewer multiplications than their MACs give larger quotients.
   function peakOf(layers) {
-    const peaks = layers.map(({ time }) => (time.utilisation > 0 ? time.macs / (time.utilisation * spanOf(time)) : null)).filter(known);
+    const peaks = layers.map(({ time }) => (time.utilization > 0 ? time.macs / (time.utilization * spanOf(time)) : null)).filter(known);
     return peaks.length ? Math.min(...peaks) : null;
   }
 
   function pointsOf(run) {
     const timed = run.layers.filter((layer) => layer.time);
     const peak = peakOf(timed);
-    const placed = timed.filter(({ time }) => time.macs > 0 && time.utilisation > 0 && time.roofline?.memory > 0);
+    const placed = timed.filter(({ time }) => time.macs > 0 && time.utilization > 0 && time.roofline?.memory > 0);
     const points = placed.map(({ key, name, time }) => {
-      const y = time.utilisation * peak;
+      const y = time.utilization * peak;
       const x = (y * spanOf(time)) / time.roofline.memory;
       const roof = Math.min(x, peak ?? Infinity);
       return { key, name, time, x, y, roof, share: time.share };

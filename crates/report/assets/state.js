@@ -65,8 +65,8 @@ npukit.state = (() => {
   function zoom(factor, about = 0.5) {
     const [from, to] = state.range;
     const width = (to - from) / factor;
-    const centre = from + (to - from) * about;
-    setRange(centre - width * about, centre + width * (1 - about));
+    const center = from + (to - from) * about;
+    setRange(center - width * about, center + width * (1 - about));
   }
 
   function pan(share) {

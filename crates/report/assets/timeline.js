@@ -70,7 +70,7 @@ npukit.timeline = (() => {
       this.all.forEach((row) => row.slices?.search(new Set()));
       this.surface = npukit.plot.canvas(scope, {
         name: "timeline", label: this.words(), heightOf: (width) => drawing.layout(this.rows(), width).height,
-        draw: (context, width, colours) => drawing.draw(context, width, state.range, this.rows(), colours, this.look()),
+        draw: (context, width, colors) => drawing.draw(context, width, state.range, this.rows(), colors, this.look()),
       });
       this.range = h("output", { "data-name": "timeline-range", class: "quiet" });
       body.append(this.controls(), this.surface.host, this.hint());
@@ -90,15 +90,15 @@ npukit.timeline = (() => {
     look() {
       const key = state.layer;
       const chosen = key === null ? null : this.run.byKey.get(key)?.timeline ?? null;
-      const grey = npukit.colours.scheme().muted;
+      const gray = npukit.colors.scheme().muted;
       return { byName: this.byName, searched: this.searched, chosenLayer: chosen, names: this.timeline.names,
-        layerColour: (layer) => (layer < 0 ? grey : npukit.colours.kind(layer)) };
+        layerColor: (layer) => (layer < 0 ? gray : npukit.colors.kind(layer)) };
     }
 
     controls() {
       const redraw = () => this.surface.redraw();
       return h("div", { class: "controls" }, zoomButtons(),
-        chooser("Colour by", [["layer", "layer"], ["name", "operation"]], "layer", (by) => { this.byName = by === "name"; redraw(); }),
+        chooser("Color by", [["layer", "layer"], ["name", "operation"]], "layer", (by) => { this.byName = by === "name"; redraw(); }),
         this.searchBox(),
         checkbox("waits", true, (on) => { this.waits = on; redraw(); }),
         checkbox("counters", true, (on) => { this.counters = on; redraw(); }), this.range);
@@ -140,8 +140,8 @@ npukit.timeline = (() => {
     /// Goes to the next match after the middle of the view, or before it.
     step(by) {
       if (this.matches.length === 0) return;
-      const centre = (state.range[0] + state.range[1]) / 2;
-      if (this.match < 0) this.match = this.matches.findIndex(([from]) => from >= centre) - (by > 0 ? 1 : 0);
+      const center = (state.range[0] + state.range[1]) / 2;
+      if (this.match < 0) this.match = this.matches.findIndex(([from]) => from >= center) - (by > 0 ? 1 : 0);
       this.match = (this.match + by + this.matches.length) % this.matches.length;
       const [from, to] = this.matches[this.match];
       const width = Math.max(20 * (to - from), Math.min(state.range[1] - state.range[0], 4000));

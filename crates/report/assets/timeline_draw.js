@@ -24,23 +24,23 @@ npukit.timelineDraw = (() => {
   }
 
   /// A view: the context with the mapping from cycles to pixels.
-  function viewOf(context, width, range, colours, look) {
+  function viewOf(context, width, range, colors, look) {
     const left = gutter(width);
     const scale = (width - left - 4) / (range[1] - range[0]);
-    return { context, width, left, right: width - 4, range, scale, colours, ...look,
+    return { context, width, left, right: width - 4, range, scale, colors, ...look,
       x: (cycle) => left + (cycle - range[0]) * scale, cycle: (x) => range[0] + (x - left) / scale };
   }
 
   function drawAxis(view, height) {
-    const { context, colours } = view;
+    const { context, colors } = view;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
     npukit.plot.ticks(view.range[0], view.range[1], (view.right - view.left) / 100).forEach((mark) => {
       const x = Math.round(view.x(mark)) + 0.5;
-      context.fillStyle = colours.line;
+      context.fillStyle = colors.line;
       context.fillRect(x, AXIS - 4, 1, height - AXIS);
-      context.fillStyle = colours.muted;
+      context.fillStyle = colors.muted;
       const text = view.range[1] - view.range[0] > 20000 ? compact(mark) : int(mark);
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(view.right - half, Math.max(view.left + half, x)), AXIS - 9);
@@ -56,16 +56,16 @@ npukit.timelineDraw = (() => {
 
   function drawLabel(view, row) {
     if (row.kind === "wait") return;
-    const { context, colours } = view;
+    const { context, colors } = view;
     const narrow = view.left < 20;
     context.font = "12px system-ui, sans-serif";
     context.textAlign = narrow ? "left" : "right";
-    context.fillStyle = colours.ink;
+    context.fillStyle = colors.ink;
     const room = narrow ? view.right : view.left - 12;
     const x = narrow ? view.left : view.left - 8;
     const lines = labelLines(row, narrow);
     lines.forEach((text, at) => {
-      if (at > 0) [context.font, context.fillStyle] = ["11px system-ui, sans-serif", colours.muted];
+      if (at > 0) [context.font, context.fillStyle] = ["11px system-ui, sans-serif", colors.muted];
       context.fillText(fitted(context, text, room), x, narrow ? row.top - 3 : row.top + Math.min(13, row.height - 4) + 13 * at);
     });
   }
@@ -86,35 +86,35 @@ npukit.timelineDraw = (() => {
   }
 
   /// Sets the color only if it changes: a frame draws thousands of blocks in few colors.
-  function dip(view, colour) {
-    if (view.dipped !== colour) view.context.fillStyle = view.dipped = colour;
+  function dip(view, color) {
+    if (view.dipped !== color) view.context.fillStyle = view.dipped = color;
   }
 
   /// Draws a block of a row: pale where the unit is only held, and as high as the share of its worked cycles.
   function block(view, row, x, width, low, high, held, worked) {
     const { slices } = row;
     const layer = slices.mostly(slices.layer, low, high);
-    const colour = view.byName ? npukit.colours.kind(slices.mostly(slices.name, low, high)) : view.layerColour(layer);
+    const color = view.byName ? npukit.colors.kind(slices.mostly(slices.name, low, high)) : view.layerColor(layer);
     const strong = strength(view, slices, low, high, layer) * (row.kind === "wait" ? 0.5 : 1);
     // Whole pixels and few shades, so that equal neighbors are drawn at once.
     const height = Math.max(Math.min(2, row.height), Math.round(row.height * worked));
     const pale = strong * 0.3 * Math.max(0.25, Math.ceil(held * 4) / 4);
     const { pending } = view;
-    const isSame = pending && pending.x + pending.width === x && pending.colour === colour && pending.height === height
+    const isSame = pending && pending.x + pending.width === x && pending.color === color && pending.height === height
       && pending.pale === pale && pending.strong === strong;
     if (isSame) pending.width += width;
     else {
       flush(view);
-      view.pending = { row, x, width, colour, height, pale, strong };
+      view.pending = { row, x, width, color, height, pale, strong };
     }
-    return { colour, strong, share: worked };
+    return { color, strong, share: worked };
   }
 
   /// Draws the collected blocks.
   function flush(view) {
     if (!view.pending) return;
-    const { context, pending: { row, x, width, colour, height, pale, strong } } = view;
-    dip(view, colour);
+    const { context, pending: { row, x, width, color, height, pale, strong } } = view;
+    dip(view, color);
     if (height < row.height) {
       context.globalAlpha = pale;
       context.fillRect(x, row.top, width, row.height - height);
@@ -132,7 +132,7 @@ npukit.timelineDraw = (() => {
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
     // On a mostly pale block, the page's text color has more contrast.
-    context.fillStyle = drawn.share > 0.6 ? npukit.colours.ink(drawn.colour) : view.colours.ink;
+    context.fillStyle = drawn.share > 0.6 ? npukit.colors.ink(drawn.color) : view.colors.ink;
     const start = Math.max(x, view.left);
     const room = Math.min(x + width, view.right) - start - 8;
     if (room > 30) context.fillText(fitted(context, view.names[row.slices.name[at]], room), start + 4, row.top + 12);
@@ -171,7 +171,7 @@ npukit.timelineDraw = (() => {
 
   /// Draws a counter as steps: a value lasts from its cycle to the next.
   function drawCounter(view, row) {
-    const { context, colours } = view;
+    const { context, colors } = view;
     const { cycles, values, most } = row;
     const [from, to] = view.range;
     const y = (value) => row.top + row.height - (row.height * Math.max(0, value)) / (most || 1);
@@ -187,18 +187,18 @@ npukit.timelineDraw = (() => {
     area.lineTo(view.right, row.top + row.height);
     area.lineTo(Math.max(view.left, view.x(cycles[begin] ?? to)), row.top + row.height);
     context.globalAlpha = 0.22;
-    context.fillStyle = colours.accent;
+    context.fillStyle = colors.accent;
     context.fill(area);
     context.globalAlpha = 1;
-    context.strokeStyle = colours.accent;
+    context.strokeStyle = colors.accent;
     context.stroke(steps);
   }
 
   function drawRow(view, row) {
-    const { context, colours } = view;
+    const { context, colors } = view;
     context.globalAlpha = 1;
     view.dipped = null;
-    context.fillStyle = colours.lane;
+    context.fillStyle = colors.lane;
     context.fillRect(view.left, row.top, view.right - view.left, row.height);
     drawLabel(view, row);
     context.save();
@@ -210,9 +210,9 @@ npukit.timelineDraw = (() => {
     context.restore();
   }
 
-  function draw(context, width, range, rows, colours, look) {
+  function draw(context, width, range, rows, colors, look) {
     const { placed, height } = layout(rows, width);
-    const view = viewOf(context, width, range, colours, look);
+    const view = viewOf(context, width, range, colors, look);
     drawAxis(view, height);
     placed.forEach((row) => drawRow(view, row));
   }

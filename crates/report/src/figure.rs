@@ -18,7 +18,7 @@ pub use diagram::diagram;
 pub use energy::{LayerEnergy, energy};
 pub use motion::motion;
 pub use roofline::roofline;
-pub use scatter::{Class, Groups, MOST_GROUPS, Mark, Scatter};
+pub use scatter::{Class, Groups, MAX_GROUPS, Mark, Scatter};
 pub use timeline::timeline;
 
 use crate::page::escaped;
@@ -31,7 +31,7 @@ const MARGIN: (f64, f64) = (80.0, 56.0);
 const EDGE: f64 = 24.0;
 
 /// Colors of layers, used in turn, by Okabe and Ito.
-const COLOURS: [&str; 8] =
+const COLORS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b7785"];
 
 /// Style of all figures.
@@ -46,12 +46,12 @@ const STYLE: &str = "svg{color:#1b1f24;background:#fff;font:12px sans-serif}text
 struct Figure(String);
 
 impl Figure {
-    /// Begins a figure; `told` is the description for screen readers.
-    fn begin((width, height): (f64, f64), told: &str) -> Self {
+    /// Begins a figure; `description` is the description for screen readers.
+    fn begin((width, height): (f64, f64), description: &str) -> Self {
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n\
              <style>{STYLE}</style>\n",
-            escaped(told)
+            escaped(description)
         ))
     }
 
@@ -68,9 +68,9 @@ impl Figure {
 
     /// Adds a legend with colors and their meanings; `from` is its upper left corner.
     fn legend(&mut self, from: (f64, f64), entries: &[(&str, String)], width: f64) {
-        for ((colour, name), (x, y)) in entries.iter().zip(legend_places(entries, width)) {
+        for ((color, name), (x, y)) in entries.iter().zip(legend_places(entries, width)) {
             let (x, y) = (from.0 + x, from.1 + y);
-            self.add(format_args!("<path fill=\"{colour}\" d=\"M{x:.1} {y:.1}h10v10h-10z\"/>"));
+            self.add(format_args!("<path fill=\"{color}\" d=\"M{x:.1} {y:.1}h10v10h-10z\"/>"));
             self.text((x + 15.0, y + 9.0), "start", name);
         }
     }
@@ -138,8 +138,8 @@ fn legend_places(entries: &[(&str, String)], width: f64) -> Vec<(f64, f64)> {
 /// Returns the colors of layers with their names. Where there are more layers than colors, the
 /// legend names the first ones.
 fn legend_of_layers<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Vec<(&'static str, String)> {
-    let more = names.len().saturating_sub(COLOURS.len());
-    let named = COLOURS.into_iter().zip(names.map(|name| clipped(name, 28)));
+    let more = names.len().saturating_sub(COLORS.len());
+    let named = COLORS.into_iter().zip(names.map(|name| clipped(name, 28)));
     let rest = (more > 0).then(|| ("none", format!("the colors repeat for {more} more layers")));
     named.chain(rest).collect()
 }

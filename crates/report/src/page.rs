@@ -16,10 +16,10 @@ macro_rules! scripts {
 /// Scripts in the order in which they are read: later ones use definitions of earlier ones.
 #[rustfmt::skip] // A list.
 const SCRIPTS: &[&str] = scripts![
-    "dom", "numbers", "colours", "state", "data", "plot", "pointer", "table", "section", "summary",
+    "dom", "numbers", "colors", "state", "data", "plot", "pointer", "table", "section", "summary",
     "accuracy", "problems", "layers", "slices", "timeline_draw", "timeline_input", "timeline_tables", "timeline",
     "memory", "roofline", "histogram", "distribution", "graph_layout", "graph", "graph_view", "parameters",
-    "compare", "points", "pareto", "pareto_colours", "pareto_filters", "pareto_plot", "chosen", "main",
+    "compare", "points", "pareto", "pareto_colors", "pareto_filters", "pareto_plot", "chosen", "main",
 ];
 
 /// Markup around the data in a page.

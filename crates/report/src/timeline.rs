@@ -285,7 +285,7 @@ mod tests {
         let layers = ["a", "b"].map(str::to_owned).into();
         let about = About { program: "p".to_owned(), cycles: slices * 10, layers, ..About::default() };
         let mut recorder = Recorder::new(gathering.clone(), about, None);
-        let unit = recorder.unit("unit", Measures { utilisation: true, bytes: false });
+        let unit = recorder.unit("unit", Measures { utilization: true, bytes: false });
         for index in 0..slices {
             let (start, layer) = (index * 10, Some((index * 2 / slices) as usize));
             recorder.layer((index * 2 / slices) as usize, start, 10);

@@ -24,7 +24,7 @@ struct Task {
 /// Checks every golden vector found below `paths`.
 ///
 /// Files without one of the extensions in [`Target::vector_extensions`] are ignored. Files with
-/// such an extension that the target does not recognize are listed in [`Report::unrecognised`].
+/// such an extension that the target does not recognize are listed in [`Report::unrecognized`].
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn run(target: &Target, paths: &[String], reader: &dyn Reader) -> Result<Rep
     for path in find(paths, target.vector_extensions, reader)? {
         let bytes = reader.read(&path)?;
         match target.vectors(&path, &bytes, reader) {
-            None => report.unrecognised.push(path),
+            None => report.unrecognized.push(path),
             Some(cases) => {
                 let file = report.add_file(path);
                 tasks.extend(cases.into_iter().map(|case| Task { file, case }));

@@ -16,7 +16,7 @@ use crate::files::read::ReadError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Place {
+pub struct ErrorLocation {
     /// File, as the user named it.
     pub file: Option<String>,
     /// Line of a text, starting at 1.
@@ -37,7 +37,7 @@ pub struct Place {
     pub layer: Option<String>,
 }
 
-impl Place {
+impl ErrorLocation {
     /// Returns the place of a whole file.
     pub fn file(path: impl Into<String>) -> Self {
         Self { file: Some(path.into()), ..Self::default() }
@@ -71,7 +71,7 @@ impl Place {
 
     /// Extracts the place from a parser's message: `line 3, column 5` (toml), `line 3 column 5`
     /// (serde_json) or `line 3`.
-    pub fn told(message: &str) -> Self {
+    pub fn in_message(message: &str) -> Self {
         let number = |text: &str| {
             let digits = text.find(|c: char| !c.is_ascii_digit()).map_or(text, |end| &text[..end]);
             digits.parse::<usize>().ok().filter(|number| *number > 0) // Default: without a number the place is unknown.
@@ -104,14 +104,14 @@ pub struct Fault {
     /// Description of the fault.
     pub message: String,
     /// Location of the fault.
-    pub place: Place,
+    pub place: ErrorLocation,
 }
 
 /// An error with a stable code and a location.
 pub trait Diagnose: Coded + Error + 'static {
     /// Returns code and place, as far as the error itself knows them.
     fn diagnosis(&self) -> Diagnosis {
-        Diagnosis::at(self, Place::default())
+        Diagnosis::at(self, ErrorLocation::default())
     }
 }
 
@@ -121,27 +121,27 @@ pub struct Diagnosis {
     /// Stable code of the error, for programs.
     pub code: &'static str,
     /// Location of the error.
-    pub place: Place,
+    pub place: ErrorLocation,
     /// Individual faults, if the error consists of several; otherwise empty.
     pub faults: Vec<Fault>,
 }
 
 impl Diagnosis {
     /// Creates the diagnosis of an error at a place.
-    pub fn at(error: &(impl Coded + ?Sized), place: Place) -> Self {
+    pub fn at(error: &(impl Coded + ?Sized), place: ErrorLocation) -> Self {
         Self { code: error.code(), place, faults: Vec::new() }
     }
 
     /// Creates the diagnosis of an error that consists of several faults.
     pub fn several(error: &(impl Coded + ?Sized), faults: Vec<Fault>) -> Self {
-        Self { code: error.code(), place: Place::default(), faults }
+        Self { code: error.code(), place: ErrorLocation::default(), faults }
     }
 
     /// Replaces code and place by the values of the underlying cause, which is more precise.
     #[must_use]
     pub fn caused_by(self, cause: Self) -> Self {
-        let Place { file, .. } = &self.place;
-        let is_known = cause.place != Place::default();
+        let ErrorLocation { file, .. } = &self.place;
+        let is_known = cause.place != ErrorLocation::default();
         let place = if is_known { cause.place.in_file(file.as_deref()) } else { self.place };
         let faults = if cause.faults.is_empty() { self.faults } else { cause.faults };
         Self { code: cause.code, place, faults }
@@ -250,8 +250,8 @@ impl Diagnose for ReadError {
             Self::Absent { path }
             | Self::Unreadable { path, .. }
             | Self::Elsewhere { path, .. }
-            | Self::NotAName { path, .. } => Place::file(path),
-            Self::Changed { manifest: name } | Self::Mixed { name, .. } => Place::file(name),
+            | Self::NotAName { path, .. } => ErrorLocation::file(path),
+            Self::Changed { manifest: name } | Self::Mixed { name, .. } => ErrorLocation::file(name),
         };
         Diagnosis::at(self, place)
     }
@@ -261,7 +261,7 @@ impl Diagnose for PortError {}
 
 impl Diagnose for NpyError {
     fn diagnosis(&self) -> Diagnosis {
-        let place = Place { offset: Some(self.offset), ..Place::file(&self.name) };
+        let place = ErrorLocation { offset: Some(self.offset), ..ErrorLocation::file(&self.name) };
         Diagnosis::at(self, place)
     }
 }
@@ -271,7 +271,7 @@ impl<E: std::fmt::Debug + std::fmt::Display + 'static> Diagnose for ProgramError
         let fault = |at: &npukit_isa::program::At<E>| Fault {
             code: self.code(),
             message: at.error.to_string(),
-            place: Place { instruction: Some(at.index), ..Place::offset(at.offset) },
+            place: ErrorLocation { instruction: Some(at.index), ..ErrorLocation::offset(at.offset) },
         };
         Diagnosis::several(self, self.errors.iter().map(fault).collect())
     }
@@ -285,7 +285,7 @@ mod tests {
     fn a_byte_is_at_a_line_and_a_column() {
         let text = "ab\n\u{e9}c\n";
         let at = |offset| {
-            let place = Place::of_byte(text, offset);
+            let place = ErrorLocation::of_byte(text, offset);
             (place.line, place.column)
         };
         assert_eq!(at(0), (Some(1), Some(1)));
@@ -295,19 +295,20 @@ mod tests {
 
     #[test]
     fn a_place_is_what_a_message_says() {
-        let told = |text: &str| (Place::told(text).line, Place::told(text).column);
-        assert_eq!(told("TOML parse error at line 3, column 12\n"), (Some(3), Some(12)));
-        assert_eq!(told("expected `:` at line 2 column 9"), (Some(2), Some(9)));
-        assert_eq!(told("line 7: no digits"), (Some(7), None));
-        assert_eq!(told("no such line"), (None, None));
+        let message =
+            |text: &str| (ErrorLocation::in_message(text).line, ErrorLocation::in_message(text).column);
+        assert_eq!(message("TOML parse error at line 3, column 12\n"), (Some(3), Some(12)));
+        assert_eq!(message("expected `:` at line 2 column 9"), (Some(2), Some(9)));
+        assert_eq!(message("line 7: no digits"), (Some(7), None));
+        assert_eq!(message("no such line"), (None, None));
     }
 
     #[test]
-    fn errors_are_recognised_by_their_type() {
+    fn errors_are_recognized_by_their_type() {
         let kind = ErrorKind::of::<ReadError>();
         let error = ReadError::Absent { path: "x".to_owned() };
         let found = kind.diagnose(&error).map(|found| (found.code, found.place));
-        assert_eq!(found, Some(("no-such-file", Place::file("x"))));
+        assert_eq!(found, Some(("no-such-file", ErrorLocation::file("x"))));
         assert_eq!(kind.diagnose(&std::fmt::Error), None);
     }
 }

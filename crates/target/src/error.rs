@@ -105,14 +105,14 @@ fn findings(findings: &[Finding]) -> String {
         let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
         format!("\n  {place}{layer}: {}", finding.message)
     };
-    let shown = findings.iter().take(MOST_FINDINGS).map(line);
-    let more = findings.len().saturating_sub(MOST_FINDINGS);
+    let shown = findings.iter().take(MAX_FINDINGS).map(line);
+    let more = findings.len().saturating_sub(MAX_FINDINGS);
     let rest = (more > 0).then(|| format!("\n  and {more} more: `npu lint` lists them"));
     shown.chain(rest).collect()
 }
 
 /// Maximum number of findings that an error message lists.
-const MOST_FINDINGS: usize = 10;
+const MAX_FINDINGS: usize = 10;
 
 /// Quotes a verb for a message; the object that follows ` of ` stays unquoted.
 fn quoted(verb: &str) -> String {
@@ -128,10 +128,10 @@ mod tests {
 
     #[test]
     fn verbs_are_quoted_without_what_they_are_asked_of() {
-        let told = |verb| TargetError::Unsupported { target: "toy".to_owned(), verb }.to_string();
-        assert_eq!(told("time --trace"), "target `toy` does not support `time --trace`");
+        let message = |verb| TargetError::Unsupported { target: "toy".to_owned(), verb }.to_string();
+        assert_eq!(message("time --trace"), "target `toy` does not support `time --trace`");
         assert_eq!(
-            told("verify --bounds of several segments: give the artifact of one of them"),
+            message("verify --bounds of several segments: give the artifact of one of them"),
             "target `toy` does not support `verify --bounds` of several segments: give the artifact of one of them"
         );
     }

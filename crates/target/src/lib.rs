@@ -27,9 +27,9 @@ pub use config::compile_options::{CompileOptions, Measures, TypicalInputs};
 pub use config::name::{artifact_stem, instance_name};
 pub use config::options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use config::parameters::{Setting, leaves, split_parameters, with_parameters};
-pub use config::preset::{Config, Preset, PresetSystem};
+pub use config::preset::{InstanceSpec, Preset, PresetSystem};
 pub use config::presets::{Named, Presets};
-pub use config::run_options::{Meaning, RunOptions, Unset};
+pub use config::run_options::{HazardMode, RunOptions, UninitMemory};
 pub use config::system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
 pub use config::{parameters, presets};
 pub use contract::bounds::{
@@ -40,21 +40,21 @@ pub use contract::cosim::{
     CosimCycles, CosimDifference, CosimJudge, CosimJudgement, CosimOptions, CosimPart, CosimRun,
 };
 pub use contract::diagram;
+pub use contract::instance::asm_program::{AsmOptions, AsmProgram, ProgramText, program_text};
+pub use contract::instance::compile_estimate::CompileEstimate;
 pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
-pub use contract::instance::hand::{HandOptions, HandProgram, ProgramText, program_text};
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
 pub use contract::instance::info::{InstanceInfo, Scaling};
-pub use contract::instance::survey::Survey;
 pub use contract::instance::text::{Assembled, Disassembled};
 pub use contract::instance::{GraphForm, Instance};
 pub use contract::machine::view::{Shown, View};
 pub use contract::machine::{
     Accessed, AddressRun, Executed, Floats, Halt, Limits, Machine, MachineMemory, MachineOptions, Moment,
-    Operand, Outline, Placed, PlacedKind, Ran, Remark, Saturated, Scalar, StepLayers, Stopped, execute,
-    instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
+    Operand, Outline, Placed, PlacedKind, Remark, RunOutcome, Saturated, Scalar, StepLayers, Stopped,
+    execute, instruction_lines, number_of, read_operands, real_of, run_steps, step_float,
 };
 pub use contract::motion;
 pub use contract::output::{DriverData, Inputs, Output, PortPlace, RunResult};
@@ -66,7 +66,7 @@ pub use contract::proof::{
 pub use contract::target::Target;
 pub use contract::values::{OwnValues, Writer};
 pub use contract::vectors::{Case, Outcome};
-pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
+pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, ErrorLocation, Fault, failure};
 pub use error::TargetError;
 pub use files::cache::{Cache, CacheKey, digest};
 pub use files::hash::{sha256, sha256_of_file};

@@ -189,7 +189,7 @@ mod tests {
             let phase = Phase::detail("many", 3000);
             (0..3000).for_each(|done| phase.tick(done));
         });
-        let told = notes.0.lock().unwrap().iter().filter(|note| note.starts_with("done")).count();
-        assert_eq!(told, 3, "0, 1024 and 2048");
+        let number = notes.0.lock().unwrap().iter().filter(|note| note.starts_with("done")).count();
+        assert_eq!(number, 3, "0, 1024 and 2048");
     }
 }

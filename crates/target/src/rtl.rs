@@ -14,6 +14,6 @@ mod port;
 mod top;
 
 pub use build::{Build, Run, Seen};
-pub use circuit::{Bench, Circuit, Defects, File, Parameter, Source, identifier};
+pub use circuit::{Circuit, Defects, File, Parameter, Source, TestBench, identifier};
 pub use limit::{Limit, Unbuildable};
 pub use port::{Direction, Port, axi4_master, stream};

@@ -33,7 +33,7 @@ pub use manifest::{EXTENSION, load_segments, segments_target};
 pub use plan::SegmentPlan;
 
 use crate::config::options::{Aliases, OptionSpec, Stage, Values};
-use crate::diagnosis::{Diagnose, Diagnosis, Place, failure};
+use crate::diagnosis::{Diagnose, Diagnosis, ErrorLocation, failure};
 
 /// Option of every target: whether models may be cut into segments.
 ///
@@ -132,7 +132,7 @@ pub struct ManifestError {
     /// Description of the fault.
     pub reason: String,
     /// Location of the fault, as far as it is known.
-    pub place: Box<Place>,
+    pub place: Box<ErrorLocation>,
 }
 
 codes!(SegmentError {

@@ -48,7 +48,7 @@ fn a_folder_is_searched_and_summed_up() {
     let report = run(&TOY, &["d".into(), "d/a.json".into()], &Files).unwrap();
     assert_eq!(report.closing_line(), "3 passed, 1 failed, 1 skipped");
     assert!(!report.is_success());
-    assert_eq!(report.unrecognised, ["d/c.json"]);
+    assert_eq!(report.unrecognized, ["d/c.json"]);
     let failure = &report.failures[0];
     let shown =
         (failure.file.as_str(), failure.case.as_str(), failure.expected.as_str(), failure.got.as_str());

@@ -1,6 +1,6 @@
 //! [`Subject`]: a small graph, prepared for an instance.
 
-use npukit_graph::quantise::{Distributions, Method, quantise, stated_fractions};
+use npukit_graph::quantize::{Distributions, Method, quantize, stated_fractions};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
 use npukit_target::{CompileOptions, Compiled, GraphForm, Instance, Problem, TargetError};
@@ -43,13 +43,13 @@ impl Subject {
         let graph =
             instance.prepare(graph, &options, GraphForm::Lowered).unwrap_or_else(|error| fails(&error));
         options.prepared = true;
-        if let Some(scheme) = instance.info().quantisation.clone() {
+        if let Some(scheme) = instance.info().quantization.clone() {
             let mut seen = Distributions::new(&graph);
             for seed in 0..SAMPLES {
                 seen.observe(&graph, &sample(&graph, seed)).unwrap_or_else(|error| fails(&error));
             }
             let stated = stated_fractions(&graph, &scheme);
-            options.quantisation = Some(quantise(&graph, &seen, &scheme, Method::MinMax, &stated));
+            options.quantization = Some(quantize(&graph, &seen, &scheme, Method::MinMax, &stated));
         }
         let sample = sample(&graph, 0);
         Self { name, graph, options, sample }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, Config, Reader, RunOptions, TargetError, TimeOptions};
+use npukit_target::{Compiled, InstanceSpec, Reader, RunOptions, TargetError, TimeOptions};
 
 use crate::disk::{Disk, Files};
 use crate::{Random, Suite};
@@ -34,7 +34,7 @@ impl Suite {
         for path in files {
             let name = path.rsplit('/').next().unwrap_or(&path);
             each_damaged(&path, &read(&path), |bytes| {
-                match self.target.instance(Config::File { name, bytes }) {
+                match self.target.instance(InstanceSpec::File { name, bytes }) {
                     Err(error) => explains(&error),
                     Ok(instance) => match instance.isa() {
                         Err(error) => explains(&error),

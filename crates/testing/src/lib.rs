@@ -32,7 +32,7 @@ mod vectors;
 
 use std::path::{Path, PathBuf};
 
-use npukit_target::{Config, Instance, Target};
+use npukit_target::{Instance, InstanceSpec, Target};
 
 pub use graphs::{random_graph, small_graphs};
 pub use npukit_shared::{Rewritten, expect_rewritten, golden, needs, shared, shared_bytes};
@@ -86,7 +86,7 @@ impl Suite {
     /// Instances to test, each with the names of the [`small_graphs`] that it refuses.
     fn instances(&self) -> Vec<(Box<dyn Instance>, &'static [&'static str])> {
         let instance = |&(name, refused): &(&'static str, _)| {
-            let instance = self.target.instance(Config::Preset(name));
+            let instance = self.target.instance(InstanceSpec::Preset(name));
             (instance.unwrap_or_else(|error| panic!("{name}: {error}")), refused)
         };
         self.presets.iter().map(instance).collect()

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, RunOptions, RunResult, Unset};
+use npukit_target::{Compiled, RunOptions, RunResult, UninitMemory};
 
 use crate::Suite;
 use crate::compiled::Subject;
@@ -18,7 +18,7 @@ impl Suite {
         self.each_compiled(|_, subject, compiled| {
             let result = run(subject, compiled, &RunOptions::default());
             self.is_near(subject, &result);
-            for unset in [Unset::Garbage(7), Unset::Poison] {
+            for unset in [UninitMemory::Garbage(7), UninitMemory::Poison] {
                 let times = NonZeroU32::MIN.saturating_add(1);
                 let again = run(subject, compiled, &RunOptions { unset, times, ..RunOptions::default() });
                 assert_eq!(again, result, "{} twice on {unset:?}", subject.name);

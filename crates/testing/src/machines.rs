@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use npukit_target::{
-    Accessed, AddressRun, Compiled, HandOptions, Instance, Machine, MachineMemory, MachineOptions, NoFiles,
+    Accessed, AddressRun, AsmOptions, Compiled, Instance, Machine, MachineMemory, MachineOptions, NoFiles,
     Operand, Placed, PlacedKind, Scalar, SegmentPlan, SegmentedInstance, TargetError,
 };
 
@@ -30,11 +30,11 @@ const CHANGED: usize = 16;
 #[derive(Clone, Copy, Debug, Default)]
 struct Tried {
     /// Number of changed operands.
-    told: usize,
+    declared: usize,
     /// Number of changed operands that changed the result.
     effective: usize,
     /// Number of other changed numbers.
-    untold: usize,
+    undeclared: usize,
 }
 
 impl Suite {
@@ -63,16 +63,16 @@ impl Suite {
     pub fn operands(&self) {
         let mut all = Tried::default();
         self.each_machine(|name, machine| {
-            let Tried { told, effective, untold } = untold_operands(name, machine);
+            let Tried { declared, effective, undeclared } = undeclared_operands(name, machine);
             all = Tried {
-                told: all.told + told,
+                declared: all.declared + declared,
                 effective: all.effective + effective,
-                untold: all.untold + untold,
+                undeclared: all.undeclared + undeclared,
             };
         });
-        let is_tried = all.told > 0 && all.untold > 0;
+        let is_tried = all.declared > 0 && all.undeclared > 0;
         assert!(is_tried || !self.is_debugged(), "too little was changed: {all:?}");
-        let is_enough = all.effective as f64 >= self.operands_with_effect * all.told as f64;
+        let is_enough = all.effective as f64 >= self.operands_with_effect * all.declared as f64;
         assert!(is_enough, "too few operands have an effect: {all:?}");
     }
 
@@ -89,8 +89,9 @@ impl Suite {
                 machine => machine.unwrap_or_else(|error| panic!("{}: {error}", subject.name)),
             };
             let begins = machine.fork();
-            let names: Vec<String> = (0..machine.steps()).filter_map(|step| machine.told(step)).collect();
-            assert!(names.iter().any(|told| told == "the host computes `up`"), "{}: {names:?}", subject.name);
+            let names: Vec<String> =
+                (0..machine.steps()).filter_map(|step| machine.described(step)).collect();
+            assert!(names.iter().any(|name| name == "the host computes `up`"), "{}: {names:?}", subject.name);
             assert!(
                 {
                     let end = machine.steps();
@@ -109,7 +110,7 @@ impl Suite {
                 let is_there = output.raw.iter().all(|&raw| found.contains(&raw.into()));
                 assert!(is_there, "{}: `{}` is not in memory", subject.name, output.name);
             }
-            untold_operands(&subject.name, begins);
+            undeclared_operands(&subject.name, begins);
         }
     }
 
@@ -148,11 +149,11 @@ impl Suite {
                     }
                     changes += 1;
                     let memory = &machine.memories()[run.memory].name;
-                    let is_told = writes
+                    let is_declared = writes
                         .iter()
                         .any(|write| write.memory == run.memory && write.place(address).is_some());
                     assert!(
-                        is_told,
+                        is_declared,
                         "{name}, step {step}: {memory}[{address}] changes from {was:?} to {is:?}, but the step does not report it"
                     );
                 }
@@ -172,21 +173,21 @@ impl Suite {
                 Err(error) => panic!("{}: {error}", subject.name),
             }
             let name = format!("{}, as an assembly program", subject.name);
-            self.by_hand(instance, subject, compiled).for_each(|machine| each(&name, machine));
+            self.asm_machines(instance, subject, compiled).for_each(|machine| each(&name, machine));
         });
     }
 
     /// Runs the texts of a compiled graph as assembly programs. Empty if the target does not
     /// support them.
-    fn by_hand<'a>(
+    fn asm_machines<'a>(
         &'a self,
         instance: &'a dyn Instance,
         subject: &'a Subject,
         compiled: &dyn Compiled,
     ) -> impl Iterator<Item = Box<dyn Machine>> + 'a {
         self.texts(instance, subject, compiled).into_iter().take(TEXTS).filter_map(|(name, text)| {
-            let program = instance.hand_program(&name, text.as_bytes(), &NoFiles).ok()?;
-            let mut machine = program.machine(&HandOptions::default()).ok()?;
+            let program = instance.asm_program(&name, text.as_bytes(), &NoFiles).ok()?;
+            let mut machine = program.machine(&AsmOptions::default()).ok()?;
             let mut random = Random::new(3);
             for (place, memory) in machine.memories().to_vec().iter().enumerate() {
                 if memory.depth * memory.lanes as u64 <= WHOLE {
@@ -311,7 +312,7 @@ fn judge_floats(subject: &Subject, compiled: &dyn Compiled, machine: &dyn Machin
 
 /// Changes numbers before steps and compares results. Panics if a result changes with a number that
 /// is not one of its operands.
-fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
+fn undeclared_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
     let start = machine.fork();
     let mut random = Random::new(4);
     let mut tried = Tried::default();
@@ -332,15 +333,15 @@ fn untold_operands(name: &str, mut machine: Box<dyn Machine>) -> Tried {
         let writes = machine.accesses(step).into_iter().filter(|accessed| accessed.is_write);
         let writes: Vec<AddressRun> = writes.map(|accessed| accessed.run).collect();
         let result = one_of(&*machine, writes[random.below(writes.len())], &mut random);
-        let told = machine.operands(step, result);
+        let declared = machine.operands(step, result);
         // After the last operand reached its final value, nothing between it and the result is
         // written.
-        let moment = told.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
+        let moment = declared.iter().map(|operand| operand.since.unwrap_or(step)).max().unwrap_or(step);
         let mut before = start.fork();
         if moment >= step {
-            try_result(name, &*machine, (step, result), &told, &mut random, &mut tried);
+            try_result(name, &*machine, (step, result), &declared, &mut random, &mut tried);
         } else if reach(&mut *before, moment) {
-            try_result(name, &*before, (step, result), &told, &mut random, &mut tried);
+            try_result(name, &*before, (step, result), &declared, &mut random, &mut tried);
         }
     }
     tried
@@ -367,7 +368,7 @@ fn try_result(
     name: &str,
     machine: &dyn Machine,
     (step, result): (usize, Scalar),
-    told: &[Operand],
+    declared: &[Operand],
     random: &mut Random,
     tried: &mut Tried,
 ) {
@@ -377,7 +378,7 @@ fn try_result(
         reads.filter(|accessed| !accessed.is_write).map(|accessed| accessed.run).collect();
     for turn in 0..CHANGED {
         // Every second changed number is an operand.
-        let operand = told.get(random.below(told.len().max(1))).filter(|_| turn % 2 == 0);
+        let operand = declared.get(random.below(declared.len().max(1))).filter(|_| turn % 2 == 0);
         let changed = match operand {
             Some(&Operand { run, lane, .. }) => {
                 let any = one_of(machine, run, random);
@@ -386,18 +387,18 @@ fn try_result(
             None => one_of(machine, reads[random.below(reads.len())], random),
         };
         let number = any(&machine.memories()[changed.memory], random);
-        let Some((other, is_told)) = with_change(machine, (changed, number), told) else { continue };
+        let Some((other, is_declared)) = with_change(machine, (changed, number), declared) else { continue };
         let Some(found) = outcome(&*other, step, result) else { continue };
-        tried.told += usize::from(is_told);
-        tried.untold += usize::from(!is_told);
-        tried.effective += usize::from(is_told && found != expected);
+        tried.declared += usize::from(is_declared);
+        tried.undeclared += usize::from(!is_declared);
+        tried.effective += usize::from(is_declared && found != expected);
         let text = |scalar: Scalar| {
             let memory = &machine.memories()[scalar.memory].name;
             format!("{memory}[{}].{}", scalar.address, scalar.lane)
         };
         assert!(
-            is_told || found == expected,
-            "{name}, step {step}: {} changes with {}, which is not one of its operands {told:?}",
+            is_declared || found == expected,
+            "{name}, step {step}: {} changes with {}, which is not one of its operands {declared:?}",
             text(result),
             text(changed)
         );
@@ -409,7 +410,7 @@ fn try_result(
 fn with_change(
     machine: &dyn Machine,
     (Scalar { memory, address, lane }, number): (Scalar, i64),
-    told: &[Operand],
+    declared: &[Operand],
 ) -> Option<(Box<dyn Machine>, bool)> {
     let mut numbers = machine.read(memory, address, 1).ok()?;
     if std::mem::replace(&mut numbers[lane], number) == number {
@@ -417,7 +418,7 @@ fn with_change(
     }
     let mut other = machine.fork();
     other.write(memory, address, &numbers).ok()?;
-    let is_other = told.iter().any(|operand| held(machine, operand) != held(&*other, operand));
+    let is_other = declared.iter().any(|operand| held(machine, operand) != held(&*other, operand));
     Some((other, is_other))
 }
 

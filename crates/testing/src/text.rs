@@ -2,7 +2,7 @@
 
 use npukit_asm::{assemble, disassemble_in};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
-use npukit_target::{Compiled, Config, Instance, NoFiles, ProgramPart, ProgramWords, TargetError};
+use npukit_target::{Compiled, Instance, InstanceSpec, NoFiles, ProgramPart, ProgramWords, TargetError};
 
 use crate::compiled::Subject;
 use crate::{Random, Suite, Text};
@@ -19,7 +19,7 @@ impl Suite {
     /// presets' instructions survive their text form.
     pub fn tables(&self) {
         for preset in self.target.presets() {
-            let instance = self.target.instance(Config::Preset(&preset.name));
+            let instance = self.target.instance(InstanceSpec::Preset(&preset.name));
             let instance = instance.unwrap_or_else(|error| panic!("{}: {error}", preset.name));
             assert_eq!(isa(&*instance).check(), [], "{}", preset.name);
         }

@@ -13,7 +13,7 @@ impl Suite {
             let report = report.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
             adds_up(&subject.name, &report);
             // A graph without instructions runs on the host only.
-            let takes_time = report.cycles[&report.model] > 0;
+            let takes_time = report.cycles[&report.clock] > 0;
             assert_eq!(takes_time, compiled.report().instructions > 0, "{}: takes time", subject.name);
             assert_eq!(compiled.time(&TimeOptions::default()).ok(), Some(report), "{}: again", subject.name);
             counts_add_up(&subject.name, compiled);
@@ -61,8 +61,8 @@ fn counts_add_up(name: &str, compiled: &dyn Compiled) {
 }
 
 fn adds_up(name: &str, report: &TimeReport) {
-    let whole = report.cycles.get(&report.model).copied();
-    let whole = whole.unwrap_or_else(|| panic!("{name}: {:?} has no `{}`", report.cycles, report.model));
+    let whole = report.cycles.get(&report.clock).copied();
+    let whole = whole.unwrap_or_else(|| panic!("{name}: {:?} has no `{}`", report.cycles, report.clock));
     assert_eq!(report.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), whole, "{name}: by kind");
     if !report.layers.is_empty() {
         assert_eq!(report.layers.iter().map(|layer| layer.cycles).sum::<u64>(), whole, "{name}: by layer");

@@ -14,7 +14,7 @@ impl Suite {
         let report = npukit_target::conform::run(self.target, std::slice::from_ref(&folder), &Disk);
         let report = report.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(report.failures, [], "vectors fail");
-        assert_eq!(report.unrecognised, [""; 0], "files that the target does not know");
+        assert_eq!(report.unrecognized, [""; 0], "files that the target does not know");
         let inexact = report.measured - report.exact;
         assert_eq!(inexact, self.inexact, "measurements met within their tolerance only");
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();

@@ -11,7 +11,7 @@
 
 mod chrome;
 mod fst;
-mod life;
+mod liveness;
 mod map;
 mod model;
 mod perfetto;
@@ -19,7 +19,7 @@ mod recorder;
 
 pub use chrome::Chrome;
 pub use fst::{EXTENSION as FST_EXTENSION, Fst};
-pub use life::{Found, Lives};
+pub use liveness::{Liveness, MemoryUse};
 pub use map::{Mapping, MemoryMap, Moments, Writer};
 pub use model::{About, Flow, Interval, Role, Shown, Sink, Track, Value, Work};
 pub use perfetto::{EXTENSIONS as PERFETTO_EXTENSIONS, Perfetto, proto};

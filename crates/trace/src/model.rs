@@ -164,7 +164,7 @@ mod tests {
     use super::About;
 
     #[test]
-    fn neighbours_do_not_overlap_at_any_clock() {
+    fn neighbors_do_not_overlap_at_any_clock() {
         for mhz in [33.333, 66.0, 150.0, 300.0, 999.9, 2500.0] {
             let about = About { clock_mhz: Some(mhz), ..About::default() };
             let times: Vec<u64> = (0..1000).map(|cycle| about.nanoseconds(cycle)).collect();

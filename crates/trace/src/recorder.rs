@@ -16,7 +16,7 @@ const SMALLEST: u64 = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measures {
     /// Whether to show the share of cycles in which it works.
-    pub utilisation: bool,
+    pub utilization: bool,
     /// Whether to show the bytes that it moves per cycle.
     pub bytes: bool,
 }
@@ -145,7 +145,7 @@ impl<'a> Recorder<'a> {
     pub fn unit(&mut self, name: &str, measures: Measures) -> Track {
         let track = self.track(&Shown { name, role: Role::Unit, parent: None, unit: None });
         if let Some(lane) = self.lane(track) {
-            if measures.utilisation {
+            if measures.utilization {
                 lane.counters.push(Counter::sum(Sums::Busy));
             }
             if measures.bytes {
@@ -373,7 +373,7 @@ mod tests {
         let layers = ["a", "b"].map(str::to_owned).into();
         let about = About { program: "p".to_owned(), cycles: 40, layers, ..About::default() };
         let mut recorder = Recorder::new(Chrome::new(&mut bytes), about, chosen);
-        let unit = recorder.unit("unit", Measures { utilisation: true, bytes: true });
+        let unit = recorder.unit("unit", Measures { utilization: true, bytes: true });
         for (index, start) in [0, 10, 18, 30].into_iter().enumerate() {
             let (layer, flows) = (index / 2, [Flow::From(index as u64)]);
             recorder.layer(layer, start, 10);

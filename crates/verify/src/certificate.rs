@@ -241,8 +241,8 @@ impl Claim {
         all("output", self.outputs.iter().map(output), here.outputs.iter().map(output))?;
         let node = |gap: &UncoveredNode| format!("node `{}` ({}): {}", gap.node, gap.op, gap.reason);
         all("uncovered part", self.uncovered.iter().map(node), here.uncovered.iter().map(node))?;
-        match here.assumptions.iter().find(|told| !self.assumptions.contains(told)) {
-            Some(told) => Err(CertificateError::Unsaid { assumption: told.clone() }),
+        match here.assumptions.iter().find(|stated| !self.assumptions.contains(stated)) {
+            Some(stated) => Err(CertificateError::Unsaid { assumption: stated.clone() }),
             None => Ok(()),
         }
     }

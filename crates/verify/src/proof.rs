@@ -177,11 +177,11 @@ impl Runs {
                 found.ok_or_else(|| ProofError::Unfit(format!("the program has no output `{name}`")))?;
             let shape = graph.shape(id);
             if found.elements.len() != shape.iter().product::<usize>() {
-                let told = format!(
+                let message = format!(
                     "output `{name}` has shape {shape:?} in the model and {:?} in the program",
                     found.shape
                 );
-                return Err(ProofError::Unfit(told));
+                return Err(ProofError::Unfit(message));
             }
             Ok((name, expected(value, images), found))
         })

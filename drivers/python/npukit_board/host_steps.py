@@ -123,18 +123,18 @@ def softmax(x: Array, axis: int, axis_end: int) -> Array:
     return powers / powers.sum(axis=axes, keepdims=True)
 
 
-def _normalised(x: Array, axes: Sequence[int], epsilon: float) -> Array:
+def _normalized(x: Array, axes: Sequence[int], epsilon: float) -> Array:
     x = x.astype(np.float64)
-    centred = x - x.mean(axis=tuple(axes), keepdims=True)
-    return centred / np.sqrt((centred * centred).mean(axis=tuple(axes), keepdims=True) + epsilon)
+    centered = x - x.mean(axis=tuple(axes), keepdims=True)
+    return centered / np.sqrt((centered * centered).mean(axis=tuple(axes), keepdims=True) + epsilon)
 
 
-def _layer_normalisation(attributes: Any, x: List[Array]) -> Sequence[Array]:
-    result = _normalised(x[0], range(attributes["axis"], x[0].ndim), attributes["epsilon"]) * x[1]
+def _layer_normalization(attributes: Any, x: List[Array]) -> Sequence[Array]:
+    result = _normalized(x[0], range(attributes["axis"], x[0].ndim), attributes["epsilon"]) * x[1]
     return [result + x[2] if len(x) > 2 else result]
 
 
-def _rms_normalisation(attributes: Any, x: List[Array]) -> Sequence[Array]:
+def _rms_normalization(attributes: Any, x: List[Array]) -> Sequence[Array]:
     axes = tuple(range(attributes["axis"], x[0].ndim))
     squares = (x[0].astype(np.float64) ** 2).mean(axis=axes, keepdims=True)
     return [x[0] / np.sqrt(squares + attributes["epsilon"]) * x[1]]
@@ -172,14 +172,14 @@ OPERATORS: Mapping[str, Hook] = {
     "Clip": _clip,
     "Concat": lambda attributes, x: [np.concatenate(x, axis=attributes["axis"])],
     "Gather": _gather,
-    "LayerNormalization": _layer_normalisation,
+    "LayerNormalization": _layer_normalization,
     "LeakyRelu": lambda attributes, x: [np.where(x[0] >= 0, x[0], attributes["alpha"] * x[0])],
     "LogSoftmax": lambda attributes, x: [np.log(softmax(x[0], **attributes))],
     "MatMul": lambda _, x: [np.matmul(x[0], x[1])],
     "Reduce": _reduce,
     "Relu": lambda _, x: [np.maximum(x[0], 0)],
     "Reshape": lambda attributes, x: [x[0].reshape(attributes["shape"])],
-    "RmsNormalization": _rms_normalisation,
+    "RmsNormalization": _rms_normalization,
     "Slice": _slice,
     "Softmax": lambda attributes, x: [softmax(x[0], **attributes)],
     "Split": lambda attributes, x: np.split(x[0], np.cumsum(attributes["sizes"])[:-1], axis=attributes["axis"]),

@@ -5,7 +5,7 @@
 //! after `end` and 2 after a fault.
 
 use npukit_opu::{Config, Machine, Op, Validity, decode};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 use crate::MakeBoard;
 use crate::faults::{Fault, Faults};
@@ -30,7 +30,7 @@ pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let config = Config::preset(instance).ok_or_else(|| format!("unknown opu instance `{instance}`"))?;
     Ok(Box::new(move || {
         let (types, validity) = (config.types, config.validity);
-        let machine = Machine::with_memory(types, Unset::Garbage(GARBAGE)).with_validity(validity);
+        let machine = Machine::with_memory(types, UninitMemory::Garbage(GARBAGE)).with_validity(validity);
         Ok(Box::new(Board { machine, validity, status: ENDED }))
     }))
 }

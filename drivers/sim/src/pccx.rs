@@ -7,7 +7,7 @@
 
 use npukit_pccx::internals::op::{Cache, Device, Memcpy};
 use npukit_pccx::{Codec, Config, Direction, Machine, Op};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 use crate::MakeBoard;
 use crate::faults::{Fault, Faults};
@@ -58,7 +58,8 @@ struct Board {
 pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let config = Config::preset(instance).ok_or_else(|| format!("unknown pccx instance `{instance}`"))?;
     Ok(Box::new(move || {
-        let machine = Machine::with(&config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
+        let machine =
+            Machine::with(&config, UninitMemory::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         let (ram, movers) = (Ram::new(RAM_BYTES), Default::default());
         Ok(Box::new(Board { machine, ram, movers, status: 0, stale: 0 }))
     }))

@@ -6,7 +6,7 @@
 //! instruction moves them. Instructions are executed one after the other. Samples come from the
 //! clock, as if all instructions since the interval was set had arrived without a pause.
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
 use npukit_tcu::internals::clock::Clock;
 use npukit_tcu::internals::codec::decode_program_lenient;
@@ -76,8 +76,8 @@ pub fn maker(instance: &str) -> Result<MakeBoard, String> {
     let params = ClockParams { axi_bits, ..ClockParams::with_latency(18) };
     let clock = Clock::new(&config, params).map_err(|error| error.to_string())?;
     Ok(Box::new(move || {
-        let machine =
-            Machine::with_unset(&config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
+        let machine = Machine::with_unset(&config, UninitMemory::Garbage(GARBAGE))
+            .map_err(|error| error.to_string())?;
         Ok(Box::new(Board {
             config: config.clone(),
             machine,

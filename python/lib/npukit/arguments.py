@@ -83,14 +83,14 @@ def preprocess(given: Values | None) -> dict[str, Any]:
 
 
 def numbers(
-    calibrate: Arrays | None, values: Values | None, rescale: str | None, quantise: str | None
+    calibrate: Arrays | None, values: Values | None, rescale: str | None, quantize: str | None
 ) -> dict[str, Any]:
     """Returns the settings for number formats for the native part."""
     return {
         "calibrate": arrays(calibrate),
         "preprocess": preprocess(values),
         "rescale": rescale,
-        "quantise": quantise,
+        "quantize": quantize,
     }
 
 

@@ -32,9 +32,9 @@ class Error(Exception):
     def __str__(self) -> str:
         lines = [self.message, *(f"  because {cause}" for cause in self.causes if cause != self.message)]
         for diagnostic in self.diagnostics:
-            told = diagnostic["message"]
-            if not any(told.startswith(line.removeprefix("  because ")) or told in line for line in lines):
-                lines.append(f"  {place(diagnostic)}{told}")
+            message = diagnostic["message"]
+            if not any(message.startswith(line.removeprefix("  because ")) or message in line for line in lines):
+                lines.append(f"  {place(diagnostic)}{message}")
             if diagnostic.get("help"):
                 lines.append(f"  help: {diagnostic['help']}")
         return "\n".join(lines)

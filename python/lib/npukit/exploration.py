@@ -85,8 +85,8 @@ class Exploration(Report):
         varying = [key for key in (rows or [{}])[0] if key in ("index", *names) or len({row[key] for row in rows}) > 1]
         short = [{key: row[key] for key in varying} for row in rows]
         merged = f", and {self.merged} that are nearly equal" if self.merged else ""
-        told = f"{len(self.points)} points, {len(front)} on the front{merged}: {', '.join(self.objectives)}"
-        return f"<div style=\"max-width: 640px\">{self.to_svg()}</div><p>{html.escape(told)}</p>{html_table('front', short)}"
+        report = f"{len(self.points)} points, {len(front)} on the front{merged}: {', '.join(self.objectives)}"
+        return f"<div style=\"max-width: 640px\">{self.to_svg()}</div><p>{html.escape(report)}</p>{html_table('front', short)}"
 
 
 def figure(point: Mapping[str, Any], name: str) -> Any:
@@ -146,7 +146,7 @@ def explore(
     calibrate: Arrays | None = None,
     preprocess: Values | None = None,
     rescale: str | None = None,
-    quantise: str | None = None,
+    quantize: str | None = None,
     sample: int | None = None,
     seed: int = 0,
     epsilon: float | None = None,
@@ -172,7 +172,7 @@ def explore(
     if halve and executor is not None:
         raise ValueError("`halve` does not work with an executor: leave out one of the two")
     begin = time.monotonic()
-    numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
+    numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
     choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive, "halve": halve}
     job = job_of(models, space, samples, numbers, choice)
     native = job.native
@@ -200,7 +200,7 @@ def search(
     calibrate: Arrays | None = None,
     preprocess: Values | None = None,
     rescale: str | None = None,
-    quantise: str | None = None,
+    quantize: str | None = None,
     progress: Progress = None,
 ) -> Exploration:
     """Like `explore`, for a space that is too large for all of its points. Optuna chooses the points from earlier results.
@@ -210,7 +210,7 @@ def search(
     """
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
-    numbers = arguments.numbers(calibrate, preprocess, rescale, quantise)
+    numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
     choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False}
     native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
@@ -289,13 +289,13 @@ def here(native: _npukit.Exploration, known: list[str], file: Any, progress: Pro
 
     with Bar(progress) as shown:
 
-        def told(name: str, done: int, total: int | None) -> None:
+        def report(name: str, done: int, total: int | None) -> None:
             keep()
             if shown is not None:
                 shown(name, done, total)
 
         try:
-            return native.evaluate_all(known, told)
+            return native.evaluate_all(known, report)
         finally:
             keep()
 

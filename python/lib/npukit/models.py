@@ -45,7 +45,7 @@ class Model:
         calibrate: Arrays | None = None,
         preprocess: Values | None = None,
         rescale: str | None = None,
-        quantise: str | None = None,
+        quantize: str | None = None,
         progress: Progress = None,
         **options: Any,
     ) -> Check:
@@ -53,9 +53,9 @@ class Model:
 
         `compile=True` also compiles the program, and reports memory use and cycles.
         """
-        told = compilation(target, options, calibrate, preprocess, rescale, quantise)
+        request = compilation(target, options, calibrate, preprocess, rescale, quantize)
         with Bar(progress) as shown:
-            return Check("check", json.loads(self._native.check(told, compile, shown)))
+            return Check("check", json.loads(self._native.check(request, compile, shown)))
 
     def compile(
         self,
@@ -64,7 +64,7 @@ class Model:
         calibrate: Arrays | None = None,
         preprocess: Values | None = None,
         rescale: str | None = None,
-        quantise: str | None = None,
+        quantize: str | None = None,
         verify: bool = False,
         progress: Progress = None,
         **options: Any,
@@ -72,7 +72,7 @@ class Model:
         """Compiles the network for `target`.
 
         `calibrate` holds typical samples that determine the scales: an array whose first axis is the sample, or a
-        mapping of such arrays by input name. `rescale` is `auto`, `always` or `never`; `quantise` is `min-max`,
+        mapping of such arrays by input name. `rescale` is `auto`, `always` or `never`; `quantize` is `min-max`,
         `least-squares` or `percentile=99.9`. Other options are those of the target, with `_` for `-`.
 
         `verify=True` also proves the program. `report.verification` is the proof, and the last of its `files()` is a
@@ -81,9 +81,9 @@ class Model:
         Raises `errors.Refused`, with all problems, if the target does not support the model, and `errors.NotProved`
         if the proof fails.
         """
-        told = compilation(target, options, calibrate, preprocess, rescale, quantise)
+        request = compilation(target, options, calibrate, preprocess, rescale, quantize)
         with Bar(progress) as shown:
-            return Program(self._native.compile(told, verify, shown), "compile")
+            return Program(self._native.compile(request, verify, shown), "compile")
 
     def evaluate(
         self,
@@ -140,13 +140,13 @@ def compilation(
     calibrate: Arrays | None,
     preprocess: Values | None,
     rescale: str | None,
-    quantise: str | None,
+    quantize: str | None,
 ) -> dict[str, Any]:
     """Returns the settings of a compilation for the native part."""
     return {
         "target": str(target),
         "options": arguments.options(options),
-        "numbers": arguments.numbers(calibrate, preprocess, rescale, quantise),
+        "numbers": arguments.numbers(calibrate, preprocess, rescale, quantize),
     }
 
 

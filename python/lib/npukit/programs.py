@@ -110,11 +110,11 @@ class Program:
 
         `clock` is a frequency in MHz, or the name of one of the target's clocks. Other options are those of the target.
         """
-        told = arguments.options(options)
+        given = arguments.options(options)
         if clock is not None:
-            told["clock" if isinstance(clock, str) else "clock-mhz"] = arguments.word(clock)
+            given["clock" if isinstance(clock, str) else "clock-mhz"] = arguments.word(clock)
         with Bar(progress) as shown:
-            return Report("time", json.loads(self._native.time(told, meaning, shown)))
+            return Report("time", json.loads(self._native.time(given, meaning, shown)))
 
     def to_html(
         self,

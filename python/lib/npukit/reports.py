@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 # Default table of `to_pandas`: the first of these that the report has.
-TABLES = ("points", "problems", "layers", "truth.layers", "findings", "targets", "tensors", "outputs")
+TABLES = ("points", "problems", "layers", "layer_compare.layers", "findings", "targets", "tensors", "outputs")
 # Columns that name a row, in the order in which tables begin with them.
 NAMES = ("index", "point", "target", "name", "model", "layer", "node", "op", "tensor", "output")
 # Maximum number of a table's rows shown in a notebook.
@@ -79,7 +79,7 @@ class Report:
         return frame(tables[name])
 
     def _tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Lists of objects by name; a list in a nested object is named like `truth.layers`."""
+        """Lists of objects by name; a list in a nested object is named like `layer_compare.layers`."""
         tables = {}
         for name, value in self._facts.items():
             within = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}

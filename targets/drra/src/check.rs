@@ -11,7 +11,7 @@ mod pasm;
 mod text;
 mod timing;
 
-pub(crate) use finding::{ELSEWHERE, findings, findings_with, told};
+pub(crate) use finding::{ELSEWHERE, findings, findings_with, message};
 pub use lint::Lint;
 pub(crate) use memory::memory;
 pub use pasm::{Mistake, mistakes};

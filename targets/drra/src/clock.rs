@@ -1,8 +1,8 @@
-//! Views of a run for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Lives`] for
-//! memory maps, [`Table`] as text. All implement [`Observer`].
+//! Views of a run for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Liveness`]
+//! for memory maps, [`Table`] as text. All implement [`Observer`].
 
 mod counts;
-mod lives;
+mod liveness;
 mod table;
 mod timeline;
 
@@ -13,7 +13,7 @@ use crate::isa::asm::Listing;
 use crate::isa::op::Op;
 
 pub(crate) use counts::{Counts, ROW_BYTES, no_activity};
-pub(crate) use lives::{Life, Lives, Store};
+pub(crate) use liveness::{Life, Liveness, Store};
 pub(crate) use table::Table;
 pub(crate) use timeline::{Played, Timeline, Tracks};
 

@@ -26,7 +26,7 @@ pub mod tape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use npukit_graph::quantise::Quantisation;
+use npukit_graph::quantize::Quantization;
 use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_lower::{Problem, Refusals, Reject};
 use npukit_numeric::ElementType;
@@ -69,12 +69,12 @@ pub fn check(fabric: &Fabric, graph: &Graph) -> Vec<Problem> {
 pub fn lower(
     fabric: &Fabric,
     graph: &Graph,
-    quantisation: Option<&Quantisation>,
+    quantization: Option<&Quantization>,
 ) -> Result<Plan, Vec<Problem>> {
     let hint = "use a fabric such as drra:3x1";
     let problem = |reason| vec![Problem::new("fabric", "fabric", reason, hint)];
     let columns = columns(fabric).map_err(problem)?;
-    let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
+    let mut format = Format::new(&columns, fabric.options.extensions, quantization);
     format.balance(graph);
     lower_in(fabric, graph, format).map(|(plan, _)| plan)
 }

@@ -8,8 +8,8 @@
 pub(crate) mod agu;
 mod bench;
 mod buffer;
-mod coast;
 pub(crate) mod exec;
+mod fast_forward;
 pub(crate) mod fault;
 mod observer;
 mod shadow;
@@ -17,7 +17,7 @@ pub(crate) mod state;
 mod transfer;
 mod words;
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::garbage;
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub struct Machine<W: Word = i16> {
     /// Buffer written by the bottom cells.
     pub output: Buffer<W>,
     /// Index of the neighbor of each cell in each direction, `None` at the border.
-    neighbours: Vec<[Option<usize>; DIRECTIONS]>,
+    neighbors: Vec<[Option<usize>; DIRECTIONS]>,
     transfers: Transfers<W>,
     due: Vec<usize>,
     /// Number of cells that have halted.
@@ -206,9 +206,9 @@ impl<W: Word> Machine<W> {
     pub fn of_words(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, fabric.options, ops));
-        let sides = |index| Direction::ALL.map(|side| fabric.neighbour(index, side));
+        let sides = |index| Direction::ALL.map(|side| fabric.neighbor(index, side));
         Ok(Self {
-            neighbours: (0..fabric.cells.len()).map(sides).collect(),
+            neighbors: (0..fabric.cells.len()).map(sides).collect(),
             cells: cells.collect(),
             input: Buffer::new("input", fabric.input_depth),
             output: Buffer::new("output", fabric.output_depth),
@@ -234,11 +234,11 @@ impl<W: Word> Machine<W> {
 
     /// Sets how memories, buffers and data registers read that the program has not written: as
     /// zeros, as random words, or as a fault.
-    pub fn unset(&mut self, unset: Unset) {
+    pub fn unset(&mut self, unset: UninitMemory) {
         self.input.unset(unset);
         self.output.unset(unset);
-        self.shadow = (unset == Unset::Poison).then(|| Box::new(Shadow::new(&self.cells)));
-        let Unset::Garbage(seed) = unset else { return };
+        self.shadow = (unset == UninitMemory::Poison).then(|| Box::new(Shadow::new(&self.cells)));
+        let UninitMemory::Garbage(seed) = unset else { return };
         let mut next = garbage(seed);
         let mut word = || W::garbage(next());
         for cell in &mut self.cells {
@@ -289,9 +289,9 @@ impl<W: Word> Machine<W> {
             if computed >= limit {
                 return Err(Fault::Limit { cycle, computed, state: self.describe() });
             }
-            let coasted = if is_watched { 0 } else { self.coast(cycle, limit - computed) };
-            if coasted > 0 {
-                computed += coasted;
+            let skipped = if is_watched { 0 } else { self.fast_forward(cycle, limit - computed) };
+            if skipped > 0 {
+                computed += skipped;
                 continue;
             }
             self.advance(observer)?;

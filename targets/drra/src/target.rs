@@ -1,8 +1,8 @@
 //! [`DRRA`], the [`Target`] of this crate.
 
+mod asm_program;
 pub(crate) mod diagnose;
 mod diagram;
-mod hand;
 mod instance;
 mod machine;
 mod maps;
@@ -13,7 +13,7 @@ pub(crate) mod terms;
 mod trace;
 
 use npukit_target::{
-    Compiled, Config as Source, Finding, Instance, InstanceInfo, Meaning, Named, PresetSystem, Presets,
+    Compiled, Finding, HazardMode, Instance, InstanceInfo, InstanceSpec, Named, PresetSystem, Presets,
     Reader, Target, TargetError,
 };
 
@@ -84,7 +84,7 @@ pub static DRRA: Target = Target {
     ..Target::new("drra", "KTH's DRRA: a coarse-grained reconfigurable fabric", || FABRICS.list(), instance)
 };
 
-fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
     Ok(Box::new(DrraInstance::new(&name, fabric, warnings)))
 }
@@ -100,18 +100,18 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
 /// fabric and the ISA document, if both must agree.
 fn meant(
     revision: Revision,
-    meaning: Meaning,
+    meaning: HazardMode,
     findings: impl FnOnce() -> Result<Vec<Finding>, TargetError>,
 ) -> Result<Revision, TargetError> {
     match meaning {
         // The letter of the ISA document is its own reading; other revisions use the
         // specification's reading.
-        Meaning::Sequential if revision.is_seed() => Ok(revision),
-        Meaning::Sequential => Ok(Revision::Text),
-        Meaning::Hardware => Ok(revision),
+        HazardMode::Sequential if revision.is_seed() => Ok(revision),
+        HazardMode::Sequential => Ok(Revision::Text),
+        HazardMode::Hardware => Ok(revision),
         // These revisions are the text itself.
-        Meaning::Agreed if matches!(revision, Revision::Text | Revision::Seed) => Ok(revision),
-        Meaning::Agreed => {
+        HazardMode::Agreed if matches!(revision, Revision::Text | Revision::Seed) => Ok(revision),
+        HazardMode::Agreed => {
             let errors: Vec<Finding> = findings()?.into_iter().filter(Finding::is_error).collect();
             if errors.is_empty() { Ok(revision) } else { Err(TargetError::Differs(errors)) }
         }

@@ -6,6 +6,8 @@
 mod artifact;
 #[path = "main/asm.rs"]
 mod asm;
+#[path = "main/assembly.rs"]
+mod assembly;
 #[path = "main/config.rs"]
 mod config;
 #[path = "main/conform.rs"]
@@ -16,8 +18,6 @@ mod field;
 mod generator;
 #[path = "main/golden.rs"]
 mod golden;
-#[path = "main/hand.rs"]
-mod hand;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lint.rs"]

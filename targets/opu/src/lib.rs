@@ -38,7 +38,7 @@ npukit_base::internals!(
     config = config,
     exec = machine::exec,
     layout = program::layout,
-    lives = program::lives,
+    liveness = program::liveness,
     lower = lower,
     machine = machine,
     memory = machine::memory,

@@ -27,7 +27,7 @@ pub mod tile;
 pub mod windows;
 
 use npukit_graph::Graph;
-use npukit_graph::quantise::Quantisation;
+use npukit_graph::quantize::Quantization;
 pub use npukit_lower::Problem;
 use npukit_target::Phase;
 
@@ -46,7 +46,7 @@ use tile::{Costs, Tiling};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Fraction lengths of the graph's values; required for integer features.
-    pub quantisation: Option<&'a Quantisation>,
+    pub quantization: Option<&'a Quantization>,
     /// Whether to approximate leaky ReLU of any slope by slope 1/8.
     pub approximate: bool,
     /// Whether to keep the model's exact value of each constant next to the rounded one.
@@ -89,8 +89,8 @@ pub struct Lowered {
 /// that does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Lowered, LowerError> {
     let types = &config.types;
-    if types.itype.fixed().is_some() && options.quantisation.is_none() {
-        return Err(LowerError::NotQuantised { types: types.itype.to_string() });
+    if types.itype.fixed().is_some() && options.quantization.is_none() {
+        return Err(LowerError::NotQuantized { types: types.itype.to_string() });
     }
     let phase = Phase::begin("lower");
     let model = Builder::new(graph, options, types.itype).build()?;

@@ -3,14 +3,14 @@
 
 pub(crate) mod arith;
 pub(crate) mod array;
-pub(crate) mod exact;
+pub(crate) mod exact_sum;
 pub(crate) mod exec;
 pub(crate) mod memory;
+pub(crate) mod rounding;
 pub(crate) mod state;
-pub(crate) mod value;
 pub(crate) mod values;
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
@@ -77,7 +77,7 @@ impl Machine {
     }
 
     /// Like [`Machine::new`], with memory initialized as `unset` specifies.
-    pub fn with_memory(types: Types, unset: Unset) -> Self {
+    pub fn with_memory(types: Types, unset: UninitMemory) -> Self {
         Self { memory: Memory::new(unset), ..Self::new(types) }
     }
 

@@ -1,11 +1,11 @@
 //! [`Program`]: the in-memory form of a program, from which artifacts are written and into which
 //! they are read.
 
-pub(crate) mod any_run;
 pub(crate) mod artifact;
 pub(crate) mod layout;
-pub(crate) mod lives;
+pub(crate) mod liveness;
 pub(crate) mod run;
+pub(crate) mod symbolic_run;
 pub(crate) mod tensor;
 pub(crate) mod usage;
 

@@ -1,12 +1,12 @@
 //! The [`Target`] of this crate: [`OPU`].
 
+mod asm_program;
 pub(crate) mod benchmarks;
 mod bounds;
 mod compile;
 pub(crate) mod diagnose;
 mod diagram;
 mod field;
-mod hand;
 mod instance;
 mod machine;
 mod options;
@@ -16,7 +16,7 @@ pub(crate) mod terms;
 mod time;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
+    Compiled, Instance, InstanceInfo, InstanceSpec, Named, PresetSystem, Presets, Reader, Target,
     TargetError, sibling,
 };
 
@@ -27,7 +27,7 @@ use crate::target::benchmarks::BENCHMARKS;
 use crate::target::terms::TERMS;
 use crate::vectors;
 use options::OPTIONS;
-use program::{Made, OpuProgram};
+use program::{OpuProgram, ProgramOrigin};
 
 /// Named instance.
 struct OpuInstance {
@@ -71,7 +71,7 @@ pub static OPU: Target = Target {
     )
 };
 
-fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
     Ok(Box::new(OpuInstance::new(&name, config.on_its_board())))
 }
@@ -81,5 +81,5 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
     let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
-    Ok(Box::new(OpuProgram::new(program, Made::Read)))
+    Ok(Box::new(OpuProgram::new(program, ProgramOrigin::Read)))
 }

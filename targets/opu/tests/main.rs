@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/assembly.rs"]
+mod assembly;
 #[path = "main/bars.rs"]
 mod bars;
 #[path = "main/conform.rs"]
@@ -12,8 +14,6 @@ mod conform;
 mod exec;
 #[path = "main/field.rs"]
 mod field;
-#[path = "main/hand.rs"]
-mod hand;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lint.rs"]

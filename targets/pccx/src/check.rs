@@ -11,7 +11,7 @@ use npukit_target::{Finding, Lint, Severity};
 
 pub use unfenced::{Orders, Unfenced, unfenced};
 use unread::unread;
-pub(crate) use unwritten::Written;
+pub(crate) use unwritten::WrittenData;
 pub use unwritten::{Filled, Missing, Unwritten, unwritten, unwritten_in_words};
 
 use crate::check::lints::{
@@ -73,7 +73,7 @@ pub fn text_findings(
     }
     let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
     let ops: Vec<Op> = words.iter().map(|&word| op(&codec, word)).collect();
-    let mut found = hand_findings(config, &ops, host_syncs, filled);
+    let mut found = asm_findings(config, &ops, host_syncs, filled);
     let wrong = |(index, &word): (usize, &u64)| of_word(config, index, &codec.decode(word).err()?);
     found.extend(words.iter().enumerate().filter_map(wrong));
     Ok(sorted(found))
@@ -81,7 +81,7 @@ pub fn text_findings(
 
 /// Returns the findings of an assembly program. Its host waits before some instructions and fills
 /// memories at the start.
-pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &Filled) -> Vec<Finding> {
+pub fn asm_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &Filled) -> Vec<Finding> {
     let mut found = of_ops(config, ops, host_syncs);
     found.extend(unread(ops, &filled.looked_at, filled.is_all));
     if config.profile == Profile::Reference {

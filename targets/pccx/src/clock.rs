@@ -6,8 +6,8 @@
 //! MEMCPY or CVO that is not `async`. Weights are fetched before their instruction, as far as the
 //! memories of the ports can hold them. All ports share external memory.
 
-pub(crate) mod lab;
 mod memory;
+pub(crate) mod pccx_lab;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod timing;

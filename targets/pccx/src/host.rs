@@ -1,5 +1,5 @@
 //! The host: register accesses and commands of a driver ([`protocol`]), and the machine that
-//! executes an assembly program, whose host it simulates ([`by_hand`]).
+//! executes an assembly program, whose host it simulates ([`asm_run`]).
 
-pub(crate) mod by_hand;
+pub(crate) mod asm_run;
 pub(crate) mod protocol;

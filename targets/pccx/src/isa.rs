@@ -3,8 +3,8 @@
 pub(crate) mod codec;
 pub(crate) mod fault;
 pub(crate) mod listing;
+pub(crate) mod micro_ops;
 pub(crate) mod op;
-pub(crate) mod uop;
 pub(crate) mod usage;
 
 use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};

@@ -19,7 +19,7 @@ pub use isa::codec::{Codec, decode_program, encode_program};
 pub use isa::fault::{Direction, FaultKind};
 pub use isa::isa;
 pub use isa::op::Op;
-pub use machine::exec::{Quantised, quantise};
+pub use machine::exec::{Quantized, quantize};
 pub use machine::functions::evaluate;
 pub use machine::state::{MachineError, upstream_words};
 pub use machine::weights::{WeightError, WeightImage};
@@ -38,7 +38,7 @@ npukit_base::internals!(
     fault = isa::fault,
     generate = target::generate,
     host = program::host,
-    lab = clock::lab,
+    pccx_lab = clock::pccx_lab,
     lower = lower,
     op = isa::op,
     program = program,

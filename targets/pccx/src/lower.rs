@@ -29,7 +29,7 @@ pub(crate) mod weight_bits;
 mod work;
 
 use npukit_base::counted;
-use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::quantize::rows::RowsError;
 use npukit_graph::{Graph, Node, NodeId};
 use npukit_target::Phase;
 use thiserror::Error;
@@ -299,30 +299,30 @@ const fn help(work: &Work) -> Option<&'static str> {
 ///
 /// # Errors
 /// The constant that cannot be quantized, and the reason.
-pub fn dequantised(config: &Config, graph: &Graph, options: &Options) -> Result<Graph, LowerError> {
+pub fn dequantized(config: &Config, graph: &Graph, options: &Options) -> Result<Graph, LowerError> {
     let failed = |(name, error)| LowerError::Rows { name, error };
-    let mut dequantised = npukit_graph::quantise::rows::dequantise_weights(graph).map_err(failed)?;
+    let mut dequantized = npukit_graph::quantize::rows::dequantize_weights(graph).map_err(failed)?;
     for step in Layers::new(graph, options, config.l2_words).steps {
         let Work::Product(Product { weights, gain: Some(gain), by_rows, size, .. }) = step.work else {
             continue;
         };
         let [weights, gain] =
             [weights, gain].map(|id| graph.constant(id).ok_or(LowerError::Fault("weights")));
-        let tensor = ops::dequantised_with(weights?, gain?, by_rows, size)?;
+        let tensor = ops::dequantized_with(weights?, gain?, by_rows, size)?;
         let is_product = |id: &&NodeId| {
             matches!(graph.node(**id).op, npukit_graph::Op::MatMul(_) | npukit_graph::Op::Gemm(_))
         };
         let product = step.nodes.iter().find(is_product);
-        let Some(node) = product.and_then(|id| dequantised.nodes.get_mut(id.0 as usize)) else { continue };
+        let Some(node) = product.and_then(|id| dequantized.nodes.get_mut(id.0 as usize)) else { continue };
         let [_, weights, ..] = &mut node.inputs[..] else { continue };
-        let id = npukit_graph::ValueId(dequantised.values.len() as u32);
+        let id = npukit_graph::ValueId(dequantized.values.len() as u32);
         let info = npukit_graph::ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
         let name = format!("weights of {}", node.name);
         *weights = id;
         let constant = Some(std::sync::Arc::new(tensor));
-        dequantised.values.push(npukit_graph::Value { name, info, constant });
+        dequantized.values.push(npukit_graph::Value { name, info, constant });
     }
-    Ok(dequantised)
+    Ok(dequantized)
 }
 
 /// Returns the name of a layer: one or two names of nodes, or the first and the last of more.

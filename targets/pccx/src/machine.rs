@@ -11,7 +11,7 @@ pub(crate) mod weights;
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
@@ -63,7 +63,7 @@ impl Machine {
     /// # Errors
     /// [`MachineError`] if the simulator does not support so large an L2.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
-        Self::with(config, Unset::Zero)
+        Self::with(config, UninitMemory::Zero)
     }
 
     /// Returns a machine whose memories, constant banks and e_max are initialized as `unset`
@@ -72,11 +72,11 @@ impl Machine {
     ///
     /// # Errors
     /// [`MachineError`] if the simulator does not support so large an L2.
-    pub fn with(config: &Config, unset: Unset) -> Result<Self, MachineError> {
+    pub fn with(config: &Config, unset: UninitMemory) -> Result<Self, MachineError> {
         let seed = match unset {
-            Unset::Zero => None,
-            Unset::Garbage(seed) => Some(seed),
-            Unset::Poison => Some(0),
+            UninitMemory::Zero => None,
+            UninitMemory::Garbage(seed) => Some(seed),
+            UninitMemory::Poison => Some(0),
         };
         Self::filled(config, seed)
     }

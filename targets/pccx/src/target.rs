@@ -1,18 +1,17 @@
 //! [`PCCX`], the [`Target`] of this crate.
 
+mod asm_program;
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
 mod diagram;
 pub(crate) mod generate;
-mod hand;
 mod instance;
 mod machine;
 mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
-    TargetError,
+    Compiled, Instance, InstanceInfo, InstanceSpec, Named, PresetSystem, Presets, Reader, Target, TargetError,
 };
 
 use crate::check::lints::LINTS;
@@ -53,7 +52,7 @@ pub static PCCX: Target = Target {
     config_extensions: &[PRESETS.extension],
     errors: diagnose::ERRORS,
     options: &OPTIONS,
-    cost_model_names: &[("model", "engine model")],
+    cost_model_names: &[("engine", "engine model")],
     terms: TERMS,
     lints: LINTS,
     artifact_extensions: &["pcp"],
@@ -64,7 +63,7 @@ pub static PCCX: Target = Target {
     ..Target::new("pccx", "pccx: a 4-bit accelerator for language models", || PRESETS.list(), instance)
 };
 
-fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config, .. } = PRESETS.instance(source)?;
     Ok(Box::new(PccxInstance::new(&name, config.on_its_board())))
 }

@@ -4,8 +4,8 @@
 
 mod encoding;
 mod host;
-mod lab;
 pub mod numpy;
+mod pccx_lab;
 mod program;
 mod reference;
 mod upstream;
@@ -38,7 +38,7 @@ const FORMATS: [(&str, &str, &str, Read); 29] = [
     ("ref_cvo_cos",     "u16le", "",          |bytes| reference::function(bytes, crate::isa::op::CvoFunc::Cos)),
     ("ref_cvo_recip",   "u16le", "",          |bytes| reference::function(bytes, crate::isa::op::CvoFunc::Recip)),
     ("preprocess",      "json",  "blocks",    upstream::preprocess),
-    ("normalize",       "json",  "rows",      upstream::normalise),
+    ("normalize",       "json",  "rows",      upstream::normalize),
     ("dual_mac",        "json",  "rows",      upstream::dual_mac),
     ("rtl_reduce_sum",  "json",  "runs",      upstream::reduce_sum),
     ("rtl_scale",       "json",  "runs",      upstream::scale),
@@ -48,8 +48,8 @@ const FORMATS: [(&str, &str, &str, Read); 29] = [
     ("rtl_cordic",      "u16le", "",          upstream::cordic),
     ("numpy_ops",       "json",  "cases",     numpy::operators),
     ("numpy_layer",     "json",  "layers",    numpy::steps),
-    ("lab_estimates",   "json",  "traces",    lab::estimates),
-    ("trace",           "pccx",  "",          lab::container),
+    ("lab_estimates",   "json",  "traces",    pccx_lab::estimates),
+    ("trace",           "pccx",  "",          pccx_lab::container),
     ("program",         "json",  "programs",  program::programs),
 ];
 

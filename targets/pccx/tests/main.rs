@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/assembly.rs"]
+mod assembly;
 #[path = "main/attention.rs"]
 mod attention;
 #[path = "main/attention_bias.rs"]
@@ -22,8 +24,6 @@ mod conv;
 mod exact;
 #[path = "main/gemma3n.rs"]
 mod gemma3n;
-#[path = "main/hand.rs"]
-mod hand;
 #[path = "main/host.rs"]
 mod host;
 #[path = "main/isa.rs"]

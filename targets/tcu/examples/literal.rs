@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 
 use npukit_numeric::{NumberFormat, Saturations, SplitMix64};
 use npukit_tcu::DataType;
-use npukit_tcu::internals::lanes::operate_lane;
+use npukit_tcu::internals::alu::operate_lane;
 use npukit_tcu::internals::op::SimdOp;
 
 /// Operation number of `mac`.

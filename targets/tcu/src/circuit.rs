@@ -3,7 +3,7 @@
 pub(crate) mod cosim;
 
 use npukit_target::rtl::{
-    Bench, Circuit, Defects, Limit, Parameter, Port, Source, Unbuildable, axi4_master, identifier, stream,
+    Circuit, Defects, Limit, Parameter, Port, Source, TestBench, Unbuildable, axi4_master, identifier, stream,
 };
 
 use crate::config::packing::Packing;
@@ -82,11 +82,11 @@ const QUEUES: std::ops::RangeInclusive<usize> = 2..=16;
 /// Bits of the identifiers on the buses of the released circuit.
 const ID_BITS: u64 = 6;
 /// Maximum depth of an on-chip memory in vectors: the sources store it as a 32-bit integer.
-const MOST_VECTORS: u64 = 1 << 30;
+const MAX_VECTORS: u64 = 1 << 30;
 /// Bytes that 32-bit addresses can reach.
-const MOST_BYTES: u64 = 1 << 32;
+const MAX_BYTES: u64 = 1 << 32;
 /// Maximum number of vectors of a bank by the instruction set specification.
-const MOST_TOLD: u64 = 1 << 32;
+const MAX_REPORTED: u64 = 1 << 32;
 
 /// FPGA of each built-in instance's board, and its family.
 ///
@@ -138,7 +138,7 @@ pub fn circuit(
         parameters: parameters(config, bus, defects),
         ports: ports(bus.into(), address_bits(config.reading)),
         buses: vec!["m_axi_dram0", "m_axi_dram1", "instruction", "sample"],
-        bench: Bench {
+        bench: TestBench {
             module: "tcu_bench",
             modules: BENCH,
             harness: HARNESS,
@@ -190,16 +190,16 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
 /// Limits of the depths of the memories, in vectors.
 fn depth_limits(config: &Config) -> [Option<Limit>; 4] {
     let on_chip = |key: &str, depth: u64| {
-        Limit::unless((2..=MOST_VECTORS).contains(&depth), key, depth, &format!("2 to {MOST_VECTORS}"))
+        Limit::unless((2..=MAX_VECTORS).contains(&depth), key, depth, &format!("2 to {MAX_VECTORS}"))
     };
     let vector_bytes = (config.vector_bits() / 8).max(1);
     // By the instruction set specification, addresses reach as far as vectors can be distinguished.
     let (most, reason) = match config.reading {
         Reading::Released => (
-            MOST_BYTES / vector_bytes,
+            MAX_BYTES / vector_bytes,
             format!(": addresses on the bus have 32 bits, and a vector has {vector_bytes} bytes"),
         ),
-        Reading::Seed => (MOST_TOLD, String::new()),
+        Reading::Seed => (MAX_REPORTED, String::new()),
     };
     let dram = |key: &str, depth: u64| {
         Limit::unless((2..=most).contains(&depth), key, depth, &format!("2 to {most}{reason}"))
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn what_has_no_circuit_is_told_with_what_has() {
-        let told = of("zcu104", |config| Config {
+        let message = of("zcu104", |config| Config {
             data_type: DataType::Float32,
             array_size: 257,
             local_depth: 1,
@@ -442,11 +442,11 @@ mod tests {
             lookup_depth: 1 << 16,
             ..config
         });
-        let told = told.unwrap_err();
-        let keys: Vec<&str> = told.limits().iter().map(|limit| &limit.parameter[..]).collect();
+        let message = message.unwrap_err();
+        let keys: Vec<&str> = message.limits().iter().map(|limit| &limit.parameter[..]).collect();
         assert_eq!(keys, ["array_size", "local_depth", "lookup_tables", "lookup_depth"]);
         assert_eq!(
-            told.limits()[2].to_string(),
+            message.limits()[2].to_string(),
             "`lookup_tables` is 2, but the circuit supports 0 with FLOAT32"
         );
     }
@@ -471,14 +471,14 @@ mod tests {
             on(bus, Defects::Mended).unwrap();
         }
         on(64, Defects::Released).unwrap();
-        let told = on(128, Defects::Released).unwrap_err();
-        assert_eq!(told.limits()[0].parameter, "axi_width_bits");
-        let told = on(2048, Defects::Mended).unwrap_err();
-        assert!(told.to_string().contains("a power of two from 8 to 1024"), "{told}");
+        let message = on(128, Defects::Released).unwrap_err();
+        assert_eq!(message.limits()[0].parameter, "axi_width_bits");
+        let message = on(2048, Defects::Mended).unwrap_err();
+        assert!(message.to_string().contains("a power of two from 8 to 1024"), "{message}");
         let wide = Config { array_size: 256, data_type: DataType::Fp32Bp16, ..config.clone() };
         let system = System { axi_width_bits: Some(16), ..System::default() };
-        let told = circuit("wide", &wide, &system, Defects::Mended).unwrap_err();
-        assert!(told.to_string().contains("such that 256 words hold a vector of 8192 bits"), "{told}");
+        let message = circuit("wide", &wide, &system, Defects::Mended).unwrap_err();
+        assert!(message.to_string().contains("such that 256 words hold a vector of 8192 bits"), "{message}");
     }
 
     #[test]
@@ -491,8 +491,8 @@ mod tests {
         }
         let address = built.ports.iter().find(|port| port.name == "m_axi_dram1_awaddr").unwrap();
         assert_eq!(address.bits, Some(64));
-        let told = circuit("cmoda7+seed", &config, &system, Defects::Released).unwrap_err();
-        assert_eq!(told.limits()[0].parameter, "reading");
+        let message = circuit("cmoda7+seed", &config, &system, Defects::Released).unwrap_err();
+        assert_eq!(message.limits()[0].parameter, "reading");
     }
 
     #[test]
@@ -512,7 +512,7 @@ mod tests {
         assert!(parameters.contains(&Parameter::integer("LOOKUP_TABLES", 2)));
         // 1,024 keys on 4 lanes.
         assert!(parameters.contains(&Parameter::integer("LOOKUP_DEPTH", 256)));
-        let told = with(Defects::Released).unwrap_err();
-        assert_eq!(told.limits()[0].parameter, "lookup_tables");
+        let message = with(Defects::Released).unwrap_err();
+        assert_eq!(message.limits()[0].parameter, "lookup_tables");
     }
 }

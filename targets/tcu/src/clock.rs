@@ -55,7 +55,7 @@ pub(crate) mod timing;
 mod unit;
 mod watch;
 
-use crate::clock::held::Held;
+use crate::clock::held::DecoderHold;
 pub use hang::{Hang, StuckForm};
 use machine::{Machine, Stuck};
 use sampler::Sampler;
@@ -286,7 +286,7 @@ impl Run {
 
     /// Runs the next instruction like [`Self::step`], but does not apply it to the decoder's
     /// registers.
-    fn advance(&mut self, index: usize, op: &Op) -> Option<Held> {
+    fn advance(&mut self, index: usize, op: &Op) -> Option<DecoderHold> {
         match self.machine.step(op) {
             Ok(held) => {
                 self.timeline.accepted(held);
@@ -312,7 +312,7 @@ impl Run {
     }
 
     /// Records whether an offset changes before all write addresses of its bank have been issued.
-    fn look_for_moves(&mut self, configure: usize, op: &Op, held: Held) {
+    fn look_for_moves(&mut self, configure: usize, op: &Op, held: DecoderHold) {
         if let Some(bank) = offset_changed(self.machine.configuration(), op)
             && self.machine.last_write_address(bank) > held.until
         {
@@ -321,7 +321,7 @@ impl Run {
     }
 
     /// Updates the flags for the time that the decoder held an instruction.
-    fn signals(&mut self, index: usize, held: Held) {
+    fn signals(&mut self, index: usize, held: DecoderHold) {
         let configuration = self.machine.configuration();
         let timeout = u64::from(configuration.get(Register::Timeout));
         if held.waited() >= timeout {

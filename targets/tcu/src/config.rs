@@ -7,7 +7,7 @@
 pub(crate) mod area;
 pub(crate) mod board;
 mod clock;
-pub(crate) mod keys;
+pub(crate) mod json_fields;
 mod layout;
 mod overlapping;
 pub(crate) mod packing;

@@ -37,7 +37,7 @@ npukit_base::internals!(
     codec = isa::codec,
     config = config,
     hazard = clock::hazard,
-    lanes = machine::lanes,
+    alu = machine::alu,
     losing = machine::losing,
     lower = lower,
     op = isa::op,

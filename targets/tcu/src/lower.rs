@@ -32,7 +32,7 @@ pub use memory::Strategy;
 pub use memory::object::converted;
 pub use rewrite::{ADDENDS_OF_MEANS, lines};
 pub use schedule::Effort;
-pub use schedule::cost::Minimise;
+pub use schedule::cost::Minimize;
 
 use crate::config::{ClockParams, Config, System, board};
 use crate::program::{Binding, Program, Usage};
@@ -60,7 +60,7 @@ pub struct Options {
     /// Order in which biases are added.
     pub order: Order,
     /// Cost measure to minimize; `None` uses the hardware clock with memory like the ZCU104's.
-    pub minimise: Option<Minimise>,
+    pub minimize: Option<Minimize>,
     /// Whether the graph comes from [`prepare`] and must be lowered as it is.
     pub prepared: bool,
     /// Exponents of inputs and outputs: the host multiplies by these powers of two instead of the
@@ -113,7 +113,7 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let graph = &border.graph;
     let model = layers::build(graph, config, options)?;
     drop(phase);
-    let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
+    let scheduled = schedule::choices::scheduled(&model, config, options, minimize(config, options))?;
     let strategy = scheduled.plan.strategy;
     let clocked = scheduled.clocked.map(|memory| (memory, scheduled.cycles));
     let saturated_constants = model.objects.saturated_constants();
@@ -124,8 +124,8 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     Ok(Compiled { program, strategy, clocked, saturated_constants, results })
 }
 
-fn minimise(config: &Config, options: &Options) -> Minimise {
-    options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, &System::OPEN, None)))
+fn minimize(config: &Config, options: &Options) -> Minimize {
+    options.minimize.unwrap_or_else(|| Minimize::Clock(board::memory(config, &System::OPEN, None)))
 }
 
 /// Returns the graph that [`compile`] lowers instead of `graph`: an equivalent one that takes fewer
@@ -145,8 +145,8 @@ pub fn prepare_scaled(graph: &Graph, config: &Config, order: Order, scales: &Sca
 
 /// Returns `graph` with the operators that lookups make possible decomposed, as [`compile`] lowers
 /// them.
-pub fn taken_apart(graph: &Graph, config: &Config) -> Graph {
-    rewrite::taken_apart(graph, config).unwrap_or_else(|| graph.clone())
+pub fn decomposed(graph: &Graph, config: &Config) -> Graph {
+    rewrite::decomposed(graph, config).unwrap_or_else(|| graph.clone())
 }
 
 /// Returns the names of the `graph` values that `layer` saves completely. The rewrite keeps these
@@ -194,7 +194,7 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 /// # Errors
 ///
 /// Reports every node that cannot be lowered, or a memory that is too small under every strategy.
-pub fn survey(
+pub fn estimate(
     graph: &Graph,
     config: &Config,
     options: &Options,
@@ -211,7 +211,7 @@ pub fn survey(
 /// Fails like [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = layers::build(&Border::take_off(graph, &options.scales).graph, config, options)?;
-    let scheduled = schedule::choices::scheduled(&model, config, options, minimise(config, options))?;
+    let scheduled = schedule::choices::scheduled(&model, config, options, minimize(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),
         hir: model.print_steps(),

@@ -1,10 +1,10 @@
 //! [`Machine`]: the functional machine. Values are bit-exact; time is not modeled.
 
+pub(crate) mod alu;
 pub(crate) mod arith;
 pub(crate) mod columns;
 pub(crate) mod configuration;
 pub(crate) mod exec;
-pub(crate) mod lanes;
 pub(crate) mod losing;
 pub(crate) mod lut;
 mod parts;
@@ -12,7 +12,7 @@ pub(crate) mod poison;
 pub(crate) mod state;
 
 use npukit_numeric::{Fixed, Float, Number, Saturations};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::Fault;
 use thiserror::Error;
 
@@ -102,7 +102,7 @@ trait Core {
     fn saturations(&self) -> Saturations;
     fn replace_saturations(&mut self, with: Saturations) -> Saturations;
     fn configuration(&self) -> &Configuration;
-    fn leave_unset(&mut self, data_type: DataType, unset: Unset);
+    fn leave_unset(&mut self, data_type: DataType, unset: UninitMemory);
     fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64>;
     fn settle(&mut self, op: &Op);
     fn row(&self, row: usize) -> Vec<i32>;
@@ -148,14 +148,14 @@ impl<F: Number> Core for State<F> {
     fn configuration(&self) -> &Configuration {
         &self.configuration
     }
-    fn leave_unset(&mut self, data_type: DataType, unset: Unset) {
+    fn leave_unset(&mut self, data_type: DataType, unset: UninitMemory) {
         match unset {
-            Unset::Zero => {}
-            Unset::Garbage(seed) => poison::fill(self, seed, |bits| match data_type {
+            UninitMemory::Zero => {}
+            UninitMemory::Garbage(seed) => poison::fill(self, seed, |bits| match data_type {
                 DataType::Float32 => F::from_raw((f32::from(bits) / 256.0).to_bits() as i32),
                 _ => F::from_raw(bits.into()),
             }),
-            Unset::Poison => poison::poison(self),
+            UninitMemory::Poison => poison::poison(self),
         }
     }
     fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
@@ -208,7 +208,7 @@ impl Machine {
     /// # Errors
     ///
     /// The errors of [`Machine::new`].
-    pub fn with_unset(config: &Config, unset: Unset) -> Result<Self, MachineError> {
+    pub fn with_unset(config: &Config, unset: UninitMemory) -> Result<Self, MachineError> {
         let mut machine = Self::new(config)?;
         machine.core.leave_unset(config.data_type, unset);
         Ok(machine)
@@ -217,7 +217,7 @@ impl Machine {
     /// Starts tracking writes, without changing any content: an instruction that reads an unwritten
     /// vector faults until [`Machine::settle`] allows it.
     pub(crate) fn watching_reads(mut self) -> Self {
-        self.core.leave_unset(self.config.data_type, Unset::Poison);
+        self.core.leave_unset(self.config.data_type, UninitMemory::Poison);
         self
     }
 

@@ -1,9 +1,9 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
-pub(crate) mod any_run;
 pub(crate) mod artifact;
 pub(crate) mod csv;
 pub(crate) mod run;
+pub(crate) mod symbolic_run;
 
 pub use npukit_lower::{HostOp, HostStep};
 use npukit_target::OUTSIDE;

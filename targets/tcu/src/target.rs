@@ -1,9 +1,9 @@
 //! [`TCU`], the [`Target`] of this crate.
 
+mod asm_program;
 pub(crate) mod benchmarks;
 pub(crate) mod diagnose;
 mod diagram;
-mod hand;
 mod instance;
 mod machine;
 mod options;
@@ -11,7 +11,7 @@ mod program;
 pub(crate) mod terms;
 
 use npukit_target::{
-    Compiled, Config as Source, Instance, InstanceInfo, Named, PresetSystem, Presets, Reader, Target,
+    Compiled, Instance, InstanceInfo, InstanceSpec, Named, PresetSystem, Presets, Reader, Target,
     TargetError, sibling,
 };
 
@@ -77,10 +77,10 @@ fn named(name: &str) -> Result<Option<Board>, String> {
     let Some((plain, tables)) = name.rsplit_once(LOOKUP) else { return Ok(Board::preset(name)) };
     let tables = match tables {
         "" => Some(LOOKUP_TABLES),
-        number => number.parse().ok().filter(|tables| (1..=Config::MOST_TABLES).contains(tables)),
+        number => number.parse().ok().filter(|tables| (1..=Config::MAX_TABLES).contains(tables)),
     };
     let tables = tables.ok_or_else(|| {
-        format!("`{LOOKUP}` may only be followed by the number of tables, 1 to {}", Config::MOST_TABLES)
+        format!("`{LOOKUP}` may only be followed by the number of tables, 1 to {}", Config::MAX_TABLES)
     })?;
     Ok(named(plain)?.map(|board| board.changed(|config| config.with_lookup(tables))))
 }
@@ -90,7 +90,7 @@ pub static TCU: Target = Target {
     config_extensions: &[PRESETS.extension],
     errors: diagnose::ERRORS,
     options: &OPTIONS,
-    cost_model_names: &[("model", "hw clock")],
+    cost_model_names: &[("hw", "hw clock")],
     terms: TERMS,
     lints: LINTS,
     artifact_extensions: &["tmodel"],
@@ -105,7 +105,7 @@ pub static TCU: Target = Target {
     )
 };
 
-fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let Named { name, config: Board { config, system, .. }, mut warnings } = PRESETS.instance(source)?;
     warnings.extend(config.outside_table().iter().map(ToString::to_string));
     Ok(Box::new(TcuInstance::new(&name, config, system, warnings)))

@@ -16,14 +16,14 @@ mod trace;
 use npukit_target::{Case, Outcome, Reader};
 use serde_json::Value;
 
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 
 /// A file of golden vectors, parsed.
 struct Golden<'a> {
     /// Path of the file.
     path: &'a str,
     /// Content of the file.
-    keys: Keys<'a>,
+    keys: JsonFields<'a>,
     /// Reader of the files next to it.
     files: &'a dyn Reader,
 }
@@ -31,7 +31,7 @@ struct Golden<'a> {
 /// A format of golden vectors.
 struct Format {
     /// Returns whether a file with these keys has this format.
-    knows: fn(&Keys<'_>) -> bool,
+    knows: fn(&JsonFields<'_>) -> bool,
     /// Returns the vectors of a file.
     cases: fn(&Golden<'_>) -> Result<Vec<Case>, KeyError>,
 }
@@ -48,11 +48,11 @@ const FORMATS: [Format; 8] = [
     Format { knows: |keys| has(keys, &["model", "program_sha256", "runs"]), cases: programs::cases },
 ];
 
-fn has(keys: &Keys<'_>, names: &[&str]) -> bool {
+fn has(keys: &JsonFields<'_>, names: &[&str]) -> bool {
     names.iter().all(|name| keys.has(name))
 }
 
-fn format_is(keys: &Keys<'_>, format: &str) -> bool {
+fn format_is(keys: &JsonFields<'_>, format: &str) -> bool {
     keys.string("format").is_ok_and(|found| found == format)
 }
 
@@ -61,7 +61,7 @@ fn format_is(keys: &Keys<'_>, format: &str) -> bool {
 /// A file of a known format with invalid content yields one failing case.
 pub fn vectors(path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
-    let keys = Keys::root(path, &value).ok()?;
+    let keys = JsonFields::root(path, &value).ok()?;
     let format = FORMATS.iter().find(|format| (format.knows)(&keys))?;
     let cases = (format.cases)(&Golden { path, keys, files });
     Some(cases.unwrap_or_else(|error| {
@@ -75,7 +75,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Reads the bytes of the hexadecimal digits at `key`.
-fn from_hex(keys: &Keys<'_>, key: &str) -> Result<Vec<u8>, KeyError> {
+fn from_hex(keys: &JsonFields<'_>, key: &str) -> Result<Vec<u8>, KeyError> {
     let text = keys.string(key)?;
     let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
     match digits {

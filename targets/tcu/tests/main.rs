@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/assembly.rs"]
+mod assembly;
 #[path = "main/clock.rs"]
 mod clock;
 #[path = "main/config.rs"]
@@ -16,8 +18,6 @@ mod driven;
 mod estimator;
 #[path = "main/golden.rs"]
 mod golden;
-#[path = "main/hand.rs"]
-mod hand;
 #[path = "main/hazard.rs"]
 mod hazard;
 #[path = "main/isa.rs"]

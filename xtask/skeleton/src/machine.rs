@@ -3,7 +3,7 @@
 pub(crate) mod exec;
 pub(crate) mod state;
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::Fault;
 
 use crate::config::Config;
@@ -19,7 +19,7 @@ pub struct Machine {
 
 impl Machine {
     /// Creates a machine. `unset` is the content of unwritten memory.
-    pub fn new(config: &Config, unset: Unset) -> Self {
+    pub fn new(config: &Config, unset: UninitMemory) -> Self {
         Self { state: State::new(config.memory_words, unset) }
     }
 

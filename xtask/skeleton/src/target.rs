@@ -1,14 +1,12 @@
 //! [`SKELETON`]: the [`Target`] of this crate.
 
+mod asm_program;
 mod diagram;
-mod hand;
 mod instance;
 mod machine;
 mod program;
 
-use npukit_target::{
-    Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
-};
+use npukit_target::{Compiled, Instance, InstanceSpec, Preset, Reader, Target, TargetError, instance_name};
 
 use crate::config::Config;
 use crate::program::artifact;
@@ -30,11 +28,11 @@ pub static SKELETON: Target = Target {
     ..Target::new(TARGET, "Skeleton: a machine of three instructions", presets, instance)
 };
 
-fn instance(source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
     let (name, config) = match source {
-        Source::Default => preset(DEFAULT)?,
-        Source::Preset(name) => preset(name)?,
-        Source::File { name, bytes } => from_file(name, bytes)?,
+        InstanceSpec::Default => preset(DEFAULT)?,
+        InstanceSpec::Preset(name) => preset(name)?,
+        InstanceSpec::File { name, bytes } => from_file(name, bytes)?,
     };
     Ok(Box::new(SkeletonInstance::new(&name, config)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Case, Outcome, Unset};
+use npukit_target::{Case, Outcome, UninitMemory};
 use serde::Deserialize;
 
 use crate::clock::cycles;
@@ -60,7 +60,7 @@ fn got(case: &Program) -> Result<String, String> {
     let ops =
         decode_program(&assembled.map_err(|error| text(&error))?.bytes).map_err(|error| text(&error))?;
     let config = Config::presets().next().and_then(Config::preset).ok_or("no built-in instance")?;
-    let mut machine = Machine::new(&config, Unset::Poison);
+    let mut machine = Machine::new(&config, UninitMemory::Poison);
     for (address, numbers) in &case.before {
         let address = address.parse().map_err(|error| text(&error))?;
         machine.write(address, numbers).map_err(|error| text(&error))?;

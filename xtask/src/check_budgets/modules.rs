@@ -11,7 +11,7 @@ use crate::Error;
 pub type ModulePath = Vec<String>;
 
 /// Maximum number of re-exports followed in a search. It ends circular re-exports.
-const MOST_STEPS: usize = 16;
+const MAX_STEPS: usize = 16;
 
 /// A module that is a file.
 pub struct Module {
@@ -113,7 +113,7 @@ impl Crate {
 
     /// File that defines the item of a path from the root.
     pub fn file_of(&self, path: &[String]) -> Option<usize> {
-        self.search(path, MOST_STEPS)
+        self.search(path, MAX_STEPS)
     }
 
     fn search(&self, path: &[String], steps: usize) -> Option<usize> {

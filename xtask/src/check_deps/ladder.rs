@@ -181,14 +181,14 @@ mod tests {
         let notes = notes(&[edge("npukit-verify", "npukit-tcu", Kind::Dev)]);
         assert_eq!(notes, ["tests of npukit-verify use npukit-tcu, which its code may not"]);
         let higher = messages("npukit-graph", "npukit-import", Kind::Dev);
-        let told =
+        let reported =
             "npukit-graph: dev-dependency on npukit-import: it is on line 2, but must be on a line at most 1";
-        assert_eq!(higher, [told]);
+        assert_eq!(higher, [reported]);
     }
 
     #[test]
     fn a_crate_without_a_line_is_refused() {
-        let told = messages("npukit-tcu", "npukit-new", Kind::Normal);
-        assert!(told[0].contains("npukit-new is not on the ladder"), "{told:?}");
+        let reported = messages("npukit-tcu", "npukit-new", Kind::Normal);
+        assert!(reported[0].contains("npukit-new is not on the ladder"), "{reported:?}");
     }
 }

@@ -48,7 +48,7 @@ fn declared(file: &SourceFile) -> impl Iterator<Item = &str> {
 fn check_file(file: &SourceFile, targets: &BTreeSet<&str>, options: &BTreeSet<&str>) -> Vec<Problem> {
     let own = target_of(&file.path);
     let others: Vec<&str> = targets.iter().copied().filter(|name| Some(*name) != own).collect();
-    let told = file.text.lines().enumerate().flat_map(|(index, line)| {
+    let reported = file.text.lines().enumerate().flat_map(|(index, line)| {
         let accelerators = others
             .iter()
             .filter(|name| names(line, name))
@@ -59,7 +59,7 @@ fn check_file(file: &SourceFile, targets: &BTreeSet<&str>, options: &BTreeSet<&s
         let problem = |message| Problem::at_line(&file.path, index, message);
         accelerators.chain(keys).map(problem).collect::<Vec<_>>()
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Whether a line has `name` as a word or as the beginning of a type's name.
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn shared_crates_name_no_accelerator() {
-        let told = "crates/x/src/a.rs:1: `ab` is an accelerator; only targets/ab may name it";
+        let reported = "crates/x/src/a.rs:1: `ab` is an accelerator; only targets/ab may name it";
         for line in ["// as the AB does", "use npukit_ab::Ab;", "let x: AbProgram;", "`ab:preset`"] {
-            assert_eq!(messages("crates/x/src/a.rs", line), [told], "{line}");
+            assert_eq!(messages("crates/x/src/a.rs", line), [reported], "{line}");
         }
         for line in ["lab", "about", "cab_driver", "ab2", "Abandon"] {
             assert_eq!(messages("crates/x/src/a.rs", line), [""; 0], "{line}");
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn options_belong_to_targets() {
-        let told = "crates/x/src/a.rs:1: `speed-up` is an option that targets declare";
+        let reported = "crates/x/src/a.rs:1: `speed-up` is an option that targets declare";
         for line in ["`--speed-up`", "--speed-up 3", "as `speed-up=3`"] {
-            assert_eq!(messages("crates/x/src/a.rs", line), [told], "{line}");
+            assert_eq!(messages("crates/x/src/a.rs", line), [reported], "{line}");
         }
         for line in ["a speed-up", "--speed-up-front", "no-speed-up=3", "speed-up = 3"] {
             assert_eq!(messages("crates/x/src/a.rs", line), [""; 0], "{line}");

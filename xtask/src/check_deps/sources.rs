@@ -16,11 +16,11 @@ pub fn check(files: &[SourceFile]) -> Vec<Problem> {
 
 fn check_file(file: &SourceFile) -> Vec<Problem> {
     let lines = file.text.lines().enumerate();
-    let told = lines.flat_map(|(index, line)| {
+    let reported = lines.flat_map(|(index, line)| {
         let messages = [check_unsafe(&file.path, line), check_paths(line)];
         messages.into_iter().flatten().map(move |message| (index, message))
     });
-    told.map(|(index, message)| Problem::at_line(&file.path, index, message)).collect()
+    reported.map(|(index, message)| Problem::at_line(&file.path, index, message)).collect()
 }
 
 fn check_unsafe(path: &str, line: &str) -> Option<String> {

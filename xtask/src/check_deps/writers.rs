@@ -41,10 +41,10 @@ const WRITERS: &[Writer] = &[
     ] },
     // SVG.
     Writer { path: "crates/report/src/figure.rs", escapes: &["escaped"], markup: "<", plain: &[
-        "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned", "colour",
+        "width", "height", "STYLE", "anchor", "top", "bottom", "left", "right", "side", "turned", "color",
     ] },
     Writer { path: "crates/report/src/figure/stacked.rs", escapes: &["escaped"], markup: "<", plain: &[
-        "EDGE", "bottom", "colour", "BAR",
+        "EDGE", "bottom", "color", "BAR",
     ] },
     Writer { path: "crates/report/src/figure/diagram.rs", escapes: &["escaped"], markup: "<", plain: &[
         "class", "line", "start", "x", "y", "width", "height", "middle",
@@ -53,12 +53,12 @@ const WRITERS: &[Writer] = &[
     Writer { path: "crates/report/src/figure/motion.rs", escapes: &["escaped"], markup: "<", plain: &[
         "class", "width", "height", "fill", "x", "EDGE", "cycle", "short(value)", "clock.style(motion)",
     ] },
-    Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "colour"] },
+    Writer { path: "crates/report/src/figure/roofline.rs", escapes: &["escaped"], markup: "<", plain: &["right", "color"] },
     Writer { path: "crates/report/src/figure/scatter.rs", escapes: &["escaped"], markup: "<", plain: &[
         "steps", "class", "style",
     ] },
     Writer { path: "crates/report/src/figure/timeline.rs", escapes: &["escaped"], markup: "<", plain: &[
-        "EDGE", "colour", "path",
+        "EDGE", "color", "path",
     ] },
     // HTML: the page consists of parts. The title is escaped and data are JSON.
     Writer { path: "crates/report/src/page.rs", escapes: &["escaped"], markup: "<", plain: &[] },

@@ -57,7 +57,7 @@ pub fn defects(root: &Path) -> Result<Vec<Mutant>, Error> {
             let source = read(&root.join(&defect.file))?;
             match placed(defect, &source) {
                 Ok(mutant) => defects.push(mutant),
-                Err(told) => lost.push(told),
+                Err(message) => lost.push(message),
             }
         }
     }
@@ -77,15 +77,15 @@ fn package(file: &str) -> String {
 /// Converts a defect to a mutant of its file. The error explains why it cannot be placed.
 fn placed(defect: Defect, source: &str) -> Result<Mutant, String> {
     let Defect { is, file, function, code, instead } = defect;
-    let told = |what: &str| format!("`{is}`: {file}, {function}: {what}");
-    let tree = syn::parse_file(source).map_err(|error| told(&error.to_string()))?;
+    let message = |what: &str| format!("`{is}`: {file}, {function}: {what}");
+    let tree = syn::parse_file(source).map_err(|error| message(&error.to_string()))?;
     let mut bodies = Bodies { name: &function, found: Vec::new() };
     bodies.visit_file(&tree);
     let places = bodies.found.iter().flat_map(|body| {
         source[body.clone()].match_indices(&code).map(|(at, _)| body.start + at).collect::<Vec<_>>()
     });
     let [at] = places.collect::<Vec<_>>()[..] else {
-        return Err(told(&format!("it does not have `{code}` exactly once")));
+        return Err(message(&format!("it does not have `{code}` exactly once")));
     };
     let name = format!("{file}: {is}: `{instead}` for `{code}` in {function}");
     Ok(Mutant::expression((name, package(&file), file), (source, at..at + code.len()), instead))

@@ -113,7 +113,7 @@ fn judged(
         for (number, outcomes) in judge.judge(numbers)? {
             let name = &mutants[number].name;
             outcomes.iter().filter(|(_, found)| found.is_missed()).for_each(|(target, found)| {
-                eprintln!("missed on {target}: {name}: {}", found.told);
+                eprintln!("missed on {target}: {name}: {}", found.message);
             });
             known.insert(name.clone(), outcomes);
         }
@@ -150,4 +150,4 @@ fn crate_folder(mutant: &Mutant) -> Option<String> {
 }
 
 /// Outcomes by target.
-pub type ByTarget = BTreeMap<String, table::Found>;
+pub type ByTarget = BTreeMap<String, table::TargetOutcome>;

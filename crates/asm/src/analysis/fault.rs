@@ -4,7 +4,7 @@ use miette::Diagnostic;
 use npukit_base::{Span, meant};
 
 use crate::error::{AsmError, span_of};
-use crate::place::Place;
+use crate::place::SourceLocation;
 
 /// Fault of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct TextFault {
     /// Hint how to correct the fault.
     pub help: Option<String>,
     /// Location of the fault.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Other related bytes of the text, with labels.
     pub others: Vec<(Span, String)>,
     /// Change that would correct the fault.
@@ -39,7 +39,7 @@ impl TextFault {
             // Default: without a label, the message must suffice.
             (span_of(*label.inner()), label.label().unwrap_or_default().to_owned())
         });
-        let place = Place::new(labels.next().map(|(span, _)| span).unwrap_or_default()); // Default: the start of the text.
+        let place = SourceLocation::new(labels.next().map(|(span, _)| span).unwrap_or_default()); // Default: the start of the text.
         let others = labels.collect();
         let help = fault.help().map(|help| help.to_string());
         let fix = help.as_deref().and_then(meant);

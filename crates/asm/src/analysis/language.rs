@@ -32,7 +32,7 @@ pub trait Language: Send + Sync {
     fn comments(&self) -> Comments;
 
     /// Analyzes a text; `name` is the file's name, and `files` returns the included files.
-    fn analyse(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis;
+    fn analyze(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis;
 
     /// Returns completions at byte `at` of a text. `known` is an analysis of the text, perhaps from
     /// before the last change.

@@ -7,11 +7,11 @@ use npukit_isa::token::{Token, tokens};
 
 use super::candidates::candidates;
 use super::language::directive_named;
-use super::{AnalysedWord, Analysis, Block, Definition, Mark, MarkKind, Name, TextFault};
+use super::{Analysis, AnalyzedWord, Block, Definition, Mark, MarkKind, Name, TextFault};
 use crate::definition::Definition as Defined;
 use crate::error::{AsmError, MAX_ERRORS};
 use crate::expand::{Line, Sources, beside, unquoted};
-use crate::place::Place;
+use crate::place::SourceLocation;
 use crate::spans::mnemonic_span;
 use crate::symbols::{Symbol, Symbols};
 
@@ -21,7 +21,7 @@ pub struct Recorder {
     marks: Vec<Mark>,
     /// Words that are uses of symbols, if a symbol of that name is defined anywhere.
     candidates: Vec<(usize, Span, String)>,
-    words: Vec<AnalysedWord>,
+    words: Vec<AnalyzedWord>,
     blocks: Vec<Block>,
     open: Vec<Block>,
     /// Number of parts of the text with their own names.
@@ -36,17 +36,17 @@ const BLOCKS: [(&str, &[&str]); 3] =
 
 impl Recorder {
     /// Records the kind of a part of a text.
-    pub fn mark(&mut self, place: Place, kind: MarkKind) {
+    pub fn mark(&mut self, place: SourceLocation, kind: MarkKind) {
         self.marks.push(Mark { source: place.source(), span: place.span, kind });
     }
 
     /// Records a word that may be the name of a symbol.
-    pub fn candidate(&mut self, place: Place, name: &str) {
+    pub fn candidate(&mut self, place: SourceLocation, name: &str) {
         self.candidates.push((place.source(), place.span, name.to_owned()));
     }
 
     /// Records an instruction, and returns its index.
-    pub fn word(&mut self, word: AnalysedWord) -> usize {
+    pub fn word(&mut self, word: AnalyzedWord) -> usize {
         self.words.push(word);
         self.words.len() - 1
     }

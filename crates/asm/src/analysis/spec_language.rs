@@ -54,8 +54,8 @@ impl Language for SpecLanguage {
         Comments::COMMON
     }
 
-    fn analyse(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis {
-        assemble::analyse(&self.spec, name, text, files)
+    fn analyze(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis {
+        assemble::analyze(&self.spec, name, text, files)
     }
 
     fn propose(&self, text: &str, at: usize, known: &Analysis) -> Proposals {

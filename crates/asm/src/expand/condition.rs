@@ -3,7 +3,7 @@
 use npukit_base::Span;
 use npukit_isa::token::Token;
 
-use super::{Origin, argument, stray};
+use super::{LineOrigin, argument, stray};
 use crate::error::{AsmError, source_span};
 use crate::symbols::Symbols;
 
@@ -55,7 +55,7 @@ fn nothing(directive: &'static str, tokens: &[Token<'_>]) -> Result<(), AsmError
 /// Open `.if`.
 #[derive(Debug)]
 struct Condition {
-    origin: Origin,
+    origin: LineOrigin,
     span: Span,
     /// Whether its current lines are read.
     active: bool,
@@ -79,7 +79,7 @@ impl Conditions {
     }
 
     /// Closes all conditions except the first `keep`, and returns where the closed ones begin.
-    pub fn close(&mut self, keep: usize) -> Vec<(Origin, Span)> {
+    pub fn close(&mut self, keep: usize) -> Vec<(LineOrigin, Span)> {
         let closed = self.0.drain(keep.min(self.0.len())..);
         closed.map(|condition| (condition.origin, condition.span)).collect()
     }
@@ -91,7 +91,7 @@ impl Conditions {
         word: Token<'_>,
         tokens: &[Token<'_>],
         base: usize,
-        origin: &Origin,
+        origin: &LineOrigin,
         symbols: &Symbols,
     ) -> Result<(), AsmError> {
         match part {
@@ -110,7 +110,7 @@ impl Conditions {
         part: Part,
         word: Token<'_>,
         tokens: &[Token<'_>],
-        origin: &Origin,
+        origin: &LineOrigin,
         symbols: &Symbols,
     ) -> Result<(), AsmError> {
         let is_read = self.is_active();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::substitute::{Layer, Substitutions, TooLong, substitute};
-use super::{Line, MAX_LINE_BYTES, Origin};
+use super::{Line, LineOrigin, MAX_LINE_BYTES};
 
 /// Source of lines.
 pub(crate) struct Frame {
@@ -46,24 +46,24 @@ impl Frame {
     }
 
     /// Returns the next line; the error has the line that becomes too long by its substitutions.
-    pub fn next(&mut self, is_collecting: bool) -> Option<Result<Line, (Origin, String)>> {
+    pub fn next(&mut self, is_collecting: bool) -> Option<Result<Line, (LineOrigin, String)>> {
         let (call, depth) = (self.call, self.depth);
         match &mut self.lines {
             Lines::Text { source, text, at, number } => {
                 let rest = text.get(*at..).filter(|rest| !rest.is_empty())?;
                 let line = rest.split('\n').next().unwrap_or_default();
                 *number += 1;
-                let origin = Origin { source: *source, start: *at, number: *number, layer: None, call };
+                let origin = LineOrigin { source: *source, start: *at, number: *number, layer: None, call };
                 *at += line.len() + 1;
                 Some(Ok(Line { text: line.to_owned(), origin, depth, taken: false }))
             }
             Lines::Body { lines, at, body } => {
                 let line = body.line(lines, at)?;
                 let substituted = body.substituted(line, is_collecting);
-                let origin = Origin { call, ..line.origin.clone() };
+                let origin = LineOrigin { call, ..line.origin.clone() };
                 Some(match substituted {
                     Ok((text, layer)) => {
-                        Ok(Line { text, origin: Origin { layer, ..origin }, depth, taken: false })
+                        Ok(Line { text, origin: LineOrigin { layer, ..origin }, depth, taken: false })
                     }
                     Err(_) => Err((origin, line.text.clone())),
                 })

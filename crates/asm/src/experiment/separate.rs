@@ -6,7 +6,7 @@ use super::{DIRECTIVES, Experiment, Names, Rest, Statement, WAIT, no_more, state
 use crate::comment::Comments;
 use crate::error::{AsmErrors, Faults};
 use crate::expand::Sources;
-use crate::place::Place;
+use crate::place::SourceLocation;
 use crate::symbols::Symbols;
 
 /// Text without the lines of its experiment.
@@ -48,7 +48,9 @@ pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated,
                     continue;
                 }
                 match statement(directive, word_span, rest, names) {
-                    Ok(kind) => found.experiment.statements.push(Statement { place: Place::new(span), kind }),
+                    Ok(kind) => {
+                        found.experiment.statements.push(Statement { place: SourceLocation::new(span), kind })
+                    }
                     Err(error) => errors.push(error),
                 }
                 found.text += &blank(line);

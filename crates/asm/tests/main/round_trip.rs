@@ -1,6 +1,6 @@
 //! Text to bytes and back.
 
-use npukit_asm::{AssemblyLine, Place, assemble, disassemble, disassemble_in};
+use npukit_asm::{AssemblyLine, SourceLocation, assemble, disassemble, disassemble_in};
 use npukit_base::Span;
 use npukit_isa::{DecodeError, SpecError};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn the_context_decides() {
 #[test]
 fn instructions_remember_their_line() {
     let assembly = assemble(&toy(), "toy.s", "wide 1\n  mode on ; x\n").unwrap();
-    let second = AssemblyLine { offset: 4, size_bytes: 2, place: Place::new(Span::new(9, 16)) };
+    let second = AssemblyLine { offset: 4, size_bytes: 2, place: SourceLocation::new(Span::new(9, 16)) };
     assert_eq!(assembly.lines[1], second);
 }
 

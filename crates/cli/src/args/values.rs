@@ -1,7 +1,7 @@
 //! Parsers of argument values.
 
 use npukit::costs::HostRates;
-use npukit::{GivenRange, MemFile, MotionRequest, QuantiseMethod};
+use npukit::{GivenRange, MemFile, MotionRequest, QuantizeMethod};
 
 pub fn mem_file(text: &str) -> Result<MemFile, String> {
     MemFile::parse(text)
@@ -68,9 +68,9 @@ pub fn given_range(text: &str) -> Result<GivenRange, String> {
 }
 
 /// Parses a method such as `least-squares`.
-pub fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
+pub fn quantize_method(text: &str) -> Result<QuantizeMethod, String> {
     let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
-    npukit::quantise_method(text).ok_or_else(|| legal.to_owned())
+    npukit::quantize_method(text).ok_or_else(|| legal.to_owned())
 }
 
 /// Parses `state=stateN`.

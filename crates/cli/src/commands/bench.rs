@@ -10,7 +10,7 @@ use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench_with};
 use crate::answer::Answer;
 use crate::args::HostArgs;
 use crate::candidates::targets;
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::{self, Cell, Column, TableArgs, View, thousands, viewed};

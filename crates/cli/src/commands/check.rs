@@ -12,7 +12,7 @@ use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::requests::{context, model_source};
 use crate::table::{counted, facts, percent, thousands};
-use crate::text::comparison::{quantisation, rescaling};
+use crate::text::comparison::{quantization, rescaling};
 use crate::text::layers::{clock_source, host_steps, latency, listing, on_chip};
 use crate::text::remarks;
 use crate::verbosity::TimingsArgs;
@@ -54,7 +54,7 @@ pub fn text(report: &Report) -> String {
     text.extend(report.groups.iter().map(group));
     text += &host_steps(&report.host_steps);
     text += &rescaling(report.rescaling.as_ref());
-    text += &quantisation(report.quantisation.as_ref());
+    text += &quantization(report.quantization.as_ref());
     text += &clock_source(&report.verdict.speed);
     text + &remarks(&report.notes, &report.warnings)
 }

@@ -19,7 +19,7 @@ use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, facts, table, thousands};
-use crate::text::comparison::{quantisation, rescaling};
+use crate::text::comparison::{quantization, rescaling};
 use crate::text::layers::{choices, clock_source, cycles, host_steps, latency, on_chip};
 use crate::text::remarks;
 use crate::verbosity::{TimingsArgs, is_quiet};
@@ -91,7 +91,7 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     report.artifacts = written.by_ref().take(report.artifacts.len()).collect();
     report.test_vectors = written.collect();
     let certificate = report.verification.as_mut().and_then(|proof| proof.certificate.as_mut());
-    certificate.into_iter().for_each(|told| told.file = report.artifacts.last().cloned());
+    certificate.into_iter().for_each(|entry| entry.file = report.artifacts.last().cloned());
     Ok(Answer::new(text(&report), &report))
 }
 
@@ -120,7 +120,7 @@ fn text(report: &Report) -> String {
         Column::right("depth"),
         Column::left("in"),
     ];
-    let numbers = rescaling(report.rescaling.as_ref()) + &quantisation(report.quantisation.as_ref());
+    let numbers = rescaling(report.rescaling.as_ref()) + &quantization(report.quantization.as_ref());
     if !report.memory.is_empty() {
         // There is an empty line before the numbers.
         let end = if numbers.is_empty() { "\n" } else { "" };

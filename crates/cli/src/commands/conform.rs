@@ -6,7 +6,7 @@ use npukit::verbs::conform::{Report, conform};
 
 use crate::answer::Answer;
 use crate::candidates::target_names;
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::{Cell, Column, Row, TableArgs, View, viewed};
@@ -54,7 +54,7 @@ fn text(report: &Report, view: &View) -> String {
     let mut text = viewed(&FILES, rows, view);
     text.push('\n');
     text += &skips(report);
-    text.extend(report.unrecognised.iter().map(|file| format!("not recognized: {file}\n")));
+    text.extend(report.unrecognized.iter().map(|file| format!("not recognized: {file}\n")));
     for failure in &report.failures {
         let (expected, got) = (&failure.expected, &failure.got);
         text +=

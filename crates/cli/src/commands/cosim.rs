@@ -8,7 +8,7 @@ use npukit::verbs::cosim::{Report, Request, cosim};
 
 use crate::answer::Answer;
 use crate::args::{CalibrationArgs, INPUTS, OUTPUT, PreprocessArgs, SamplesArgs, SourceArgs, TARGET};
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::disk::{check_apart, write_all};
 use crate::endings::named;
 use crate::failure::Failure;

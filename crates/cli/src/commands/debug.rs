@@ -15,7 +15,7 @@ use crate::args::{
     CalibrationArgs, INPUTS, MODEL, MeaningArgs, ModelArgs, OUTPUT, PreprocessArgs, StrictArgs, TARGET,
 };
 use crate::candidates::targets;
-use crate::colour;
+use crate::color;
 use crate::disk::settle;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
@@ -131,7 +131,7 @@ fn has_terminal(args: &DebugArgs) -> bool {
 /// Shows the debugger on the terminal until the user quits.
 fn on_screen(parts: &Parts, debugger: Debugger, notes: &[String]) -> Result<Answer, Failure> {
     let has_unicode = supports_unicode::on(supports_unicode::Stream::Stdout);
-    let terminal = Terminal { has_colors: colour::is_on(&io::stdout()), has_unicode };
+    let terminal = Terminal { has_colors: color::is_on(&io::stdout()), has_unicode };
     (parts.screen)(debugger, notes, terminal).map_err(|error| Failure::Debugger {
         reason: format!("lost the connection to the terminal: {error}"),
     })?;
@@ -159,7 +159,7 @@ fn by_lines(mut debugger: Debugger, notes: &[String]) -> Result<Answer, Failure>
             Ok(Some(command)) => {
                 let npukit_debug::Answer { text, failure } = debugger.execute(&command);
                 failures += usize::from(failure.is_some());
-                let failed = failure.map(|told| format!("failed: {told}\n"));
+                let failed = failure.map(|detail| format!("failed: {detail}\n"));
                 // Default: no command has failed.
                 say(&mut output, &(text + &failed.unwrap_or_default()))?;
             }
@@ -254,8 +254,8 @@ fn scripted(mut debugger: Debugger, notes: Vec<String>, path: &str) -> Result<An
     let script = Script::read(path, &text, &debugger)?;
     let Outcome { text, passed, failures } = script.run(&mut debugger);
     let failed = failures.iter().map(|failure| format!("failed: {failure}\n")).collect::<String>();
-    let told = remarks(&notes, &[]);
+    let message = remarks(&notes, &[]);
     let success = failures.is_empty();
     let report = Report::new(debugger.machine(), text.clone(), passed, failures, notes);
-    Ok(Answer::new(text + &failed, &report).with_notes(told).with_success(success))
+    Ok(Answer::new(text + &failed, &report).with_notes(message).with_success(success))
 }

@@ -11,7 +11,7 @@ use crate::candidates::targets;
 use crate::failure::Failure;
 use crate::requests::context;
 use crate::table::{View, counted, facts, percent, thousands};
-use crate::text::comparison::quantisation;
+use crate::text::comparison::quantization;
 use crate::text::layers::{
     choices, clock_source, cycles, decibels, latency, layers, saturations, share_of_range,
 };
@@ -56,13 +56,13 @@ fn text(report: &Report) -> String {
         ("saturation events", thousands(report.saturations)),
         ("cycles per image", cycles(&report.target, &report.cycles, &report.cost_model)),
         ("latency", latency(&report.speed, report.host_steps.len())),
-        ("utilization", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
+        ("utilization", report.utilization.map_or_else(|| "unknown".to_owned(), percent)),
         ("seconds", format!("{:.2}", report.seconds)),
     ]);
     lines
         + &saturations(&report.saturations_by_layer)
         + &layers(&report.layers, &View::default())
-        + &quantisation(report.quantisation.as_ref())
+        + &quantization(report.quantization.as_ref())
         + &clock_source(&report.speed)
         + &remarks(&[], &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()

@@ -9,7 +9,7 @@ use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 use crate::answer::Answer;
 use crate::args::values::percentage;
 use crate::args::{CalibrationArgs, INPUTS, MODEL, ModelArgs, PreprocessArgs};
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
@@ -47,7 +47,7 @@ pub struct DiffArgs {
     ///
     /// These are groups: cycles and times of the whole program; accuracy, errors and saturations of
     /// its outputs; and the use of memories. Keys of the report are legal too, as `instructions` or
-    /// `utilisation`, and `all` for every figure of every layer and unit.
+    /// `utilization`, and `all` for every figure of every layer and unit.
     #[arg(long, value_name = "NAME[,NAME..]", value_delimiter = ',', requires = "threshold")]
     pub figures: Vec<String>,
     /// Inputs for sides that are computed, as for `npu run`

@@ -63,8 +63,8 @@ pub struct GenerateArgs {
     /// Held-out texts; by default the embedded model's
     ///
     /// Each line has a prompt, a tab and the answer.
-    #[arg(long, value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]
-    pub held_out: Option<String>,
+    #[arg(long, alias = "held-out", value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]
+    pub eval_set: Option<String>,
 }
 
 /// Runs the verb. Tokens are printed as they are generated, unless the answer is JSON.
@@ -79,7 +79,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         files: args.output.is_some(),
     };
     if args.accuracy {
-        let report = accuracy(&request, args.held_out.as_deref(), context())?;
+        let report = accuracy(&request, args.eval_set.as_deref(), context())?;
         return Ok(Answer::new(accuracy_text(&report), &report));
     }
     // Default: without a text, the prompt is given as tokens.

@@ -69,7 +69,7 @@ fn text(report: &Report) -> String {
         .findings
         .iter()
         .zip(&report.excerpts)
-        .map(|(finding, excerpt)| told(finding, excerpt.as_deref()))
+        .map(|(finding, excerpt)| message(finding, excerpt.as_deref()))
         .collect();
     let errors = report.findings.iter().filter(|finding| finding.is_error()).count();
     text += &match (report.findings.len(), errors) {
@@ -79,7 +79,7 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn told(finding: &Finding, excerpt: Option<&str>) -> String {
+fn message(finding: &Finding, excerpt: Option<&str>) -> String {
     let severity = finding.severity.name();
     let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
     let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));

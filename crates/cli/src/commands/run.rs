@@ -1,6 +1,6 @@
 //! The verb `npu run`.
 
-pub(super) mod by_hand;
+pub(super) mod asm_run;
 mod in_float;
 mod tensors;
 
@@ -13,7 +13,7 @@ use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use crate::answer::Answer;
 use crate::args::{
-    ACCURACY, AccuracyArgs, CalibrationArgs, HandArgs, INPUTS, MODEL, MeaningArgs, OUTPUT, PreprocessArgs,
+    ACCURACY, AccuracyArgs, AsmArgs, CalibrationArgs, INPUTS, MODEL, MeaningArgs, OUTPUT, PreprocessArgs,
     SamplesArgs, SourceArgs, StateArgs, TARGET,
 };
 use crate::disk::{check_apart, write_all};
@@ -25,7 +25,7 @@ use crate::requests::{
     accuracy_options, calibration_with, context, input_files, meaning, preprocess_samples, source, stateful,
 };
 use crate::table::{TableArgs, View, counted, facts, thousands};
-use crate::text::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
+use crate::text::comparison::{COMPARED, layer_comparison, quantization, rescaling};
 use crate::text::layers::{
     choices, clock_source, comparison, host_steps, latency, on_chip, saturations, underflow,
 };
@@ -64,8 +64,8 @@ pub struct RunArgs {
     ///
     /// The inputs and outputs of the artifact get the names and shapes of the model from which it
     /// was compiled, and outputs are compared with the model in float.
-    #[arg(long, value_name = "MODEL", help_heading = MODEL)]
-    pub like: Option<String>,
+    #[arg(long, alias = "like", value_name = "MODEL", help_heading = MODEL)]
+    pub shapes_from: Option<String>,
     /// Compare every layer with float
     ///
     /// Also reports where the machine diverges from float. A layer's own error is the machine's
@@ -115,7 +115,8 @@ pub struct RunArgs {
     /// `machine/NAME` is the machine's value, `float/NAME` the whole network in float, and
     /// `layer/NAME` the layer in float on the machine's operands. All are real values in the
     /// model's scale. Without a target, or with `--target float`, the file has every value between
-    /// the model's nodes. An artifact has inputs and outputs; --like adds the results of its layers.
+    /// the model's nodes. An artifact has inputs and outputs; --shapes-from adds the results of its
+    /// layers.
     ///
     /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
     /// `acc[0:4]`; `NAME[A:B]=FILE` writes it as `.npy`, `.npz`, `.csv` or `.hex`.
@@ -129,7 +130,7 @@ pub struct RunArgs {
     pub waves: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub hand: HandArgs,
+    pub asm_options: AsmArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
@@ -163,7 +164,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         inputs: input_files(&args.inputs),
         preprocess,
         stateful: stateful(&args.state),
-        like: args.like.clone(),
+        shapes_from: args.shapes_from.clone(),
         raw: args.raw,
         compare: args.compare.as_deref() == Some(""),
         board: args.compare.clone().filter(|file| !file.is_empty()),
@@ -179,12 +180,12 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     if in_float::is_meant(args) {
         return in_float::run(args, request, dump(args)?);
     }
-    if request.is_by_hand(context())? {
-        return by_hand::run(args, request);
+    if request.is_asm(context())? {
+        return asm_run::run(args, request);
     }
     let dump = dump(args)?;
-    if args.hand.is_used() {
-        request.hand = by_hand::hand(args)?;
+    if args.asm_options.is_used() {
+        request.asm_options = asm_run::asm_options(args)?;
     }
     check_apart(args.output.iter().chain(&dump).chain(&args.waves).map(PathBuf::as_path))?;
     let is_apart = request.dump && tensors::are_apart(&request);
@@ -268,7 +269,7 @@ fn text(report: &Report, tables: &str, view: &View, file: Option<&Path>) -> Stri
     text += &saturations(&report.saturations_by_layer);
     text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());
-    text += &quantisation(report.quantisation.as_ref());
+    text += &quantization(report.quantization.as_ref());
     text += &layer_comparison(report.layer_compare.as_ref(), view);
     text += &host_steps(&report.host_steps);
     text += tables;

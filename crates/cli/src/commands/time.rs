@@ -135,7 +135,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("latency", headline(report, &speed)),
         ("energy", energy(report.energy.as_ref())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
-        ("utilization", time.utilisation.map_or_else(unknown, percent)),
+        ("utilization", time.utilization.map_or_else(unknown, percent)),
         ("cycles with products", percent(time.array_busy)),
         ("roofline", bounds),
     ];

@@ -157,7 +157,7 @@ fn certificate(request: &Request, path: &Path) -> Result<(Report, String), Failu
     write_all(&[(path.to_owned(), certificate.to_json().as_bytes())])?;
     let name = path.display().to_string();
     let end = format!("wrote {name}\n");
-    report.certificate.iter_mut().for_each(|told| told.file = Some(name.clone()));
+    report.certificate.iter_mut().for_each(|entry| entry.file = Some(name.clone()));
     Ok((report, end))
 }
 
@@ -190,7 +190,7 @@ pub fn proof(report: &Report) -> String {
         ("compared with", report.order.clone()),
         ("preparation", format!("{:.1e} of the largest output", report.preparation.share)),
     ];
-    lines.extend(report.certificate.iter().filter_map(checked).map(|told| ("certificate", told)));
+    lines.extend(report.certificate.iter().filter_map(checked).map(|entry| ("certificate", entry)));
     let mut text = facts(lines);
     text.extend(
         report
@@ -201,7 +201,7 @@ pub fn proof(report: &Report) -> String {
     text.extend(report.counterexample.iter().map(counterexample));
     text.extend(report.witness.iter().map(witness));
     text.extend(report.bounds.iter().map(bounds_text));
-    text.extend(report.assumptions.iter().map(|told| line(&format!("assumed: {told}"))));
+    text.extend(report.assumptions.iter().map(|entry| line(&format!("assumed: {entry}"))));
     text
 }
 

@@ -117,7 +117,7 @@ mod tests {
     fn only_regular_files_grow() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let told = |path: &Path| match Appended::open(path) {
+        let message = |path: &Path| match Appended::open(path) {
             Err(Failure::Write { source, .. }) => source.to_string(),
             Err(other) => other.to_string(),
             Ok(_) => "nothing".to_owned(),
@@ -126,16 +126,16 @@ mod tests {
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         std::os::unix::fs::symlink("later", at("dangling")).unwrap();
         for name in ["link", "dangling"] {
-            assert!(told(&at(name)).contains("symbolic link"), "{}", told(&at(name)));
+            assert!(message(&at(name)).contains("symbolic link"), "{}", message(&at(name)));
         }
         assert!(!at("later").exists());
         for device in ["/dev/zero", "/dev/null"] {
-            assert!(told(Path::new(device)).contains("not a regular file"), "{device}");
+            assert!(message(Path::new(device)).contains("not a regular file"), "{device}");
         }
         let pipe = at("pipe");
         if std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-            assert!(told(&pipe).contains("not a regular file"));
+            assert!(message(&pipe).contains("not a regular file"));
         }
-        assert_ne!(told(folder.path()), "nothing");
+        assert_ne!(message(folder.path()), "nothing");
     }
 }

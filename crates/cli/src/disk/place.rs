@@ -1,4 +1,4 @@
-//! Target of a path: [`Place`]; and whether two paths are the same file: [`Identity`].
+//! Target of a path: [`OutputPath`]; and whether two paths are the same file: [`Identity`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +8,11 @@ use super::standard::is_standard;
 use crate::failure::Failure;
 
 /// Maximum number of links that are followed; more are treated as a circle.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputPath {
     /// A regular file or a link, or nothing yet; a new file replaces it. The target of a link is
     /// unchanged.
     File(PathBuf),
@@ -22,7 +22,7 @@ pub enum Place {
     Standard,
 }
 
-impl Place {
+impl OutputPath {
     /// Returns the place of `path`. Creates the folder of a new file.
     ///
     /// Errors: the path is a folder; errors of the system.
@@ -76,7 +76,7 @@ fn is_of_system(path: &Path) -> bool {
 /// Follows links to the final path, which need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut end = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&end) {
             Ok(next) => end = folder(&end).join(next),
             Err(_) => return Ok(end),
@@ -189,14 +189,14 @@ mod tests {
         assert_eq!(Identity::of(&at("hard")), Identity::of(&at("file")));
         assert_eq!(Identity::of(&at("dangling")), Identity::of(&at("later")));
         let real = fs::canonicalize(at("file")).unwrap();
-        assert_eq!(Place::of(&at("file")).unwrap(), Place::File(real));
+        assert_eq!(OutputPath::of(&at("file")).unwrap(), OutputPath::File(real));
         std::os::unix::fs::symlink("/dev/null", at("device")).unwrap();
         for link in ["link", "dangling", "first", "device"] {
-            assert_eq!(Place::of(&at(link)).unwrap(), Place::File(at(link)), "{link}");
+            assert_eq!(OutputPath::of(&at(link)).unwrap(), OutputPath::File(at(link)), "{link}");
         }
         std::os::unix::fs::symlink(".", at("folder")).unwrap();
-        assert!(Place::of(&at("folder")).is_err() && Place::of(folder.path()).is_err());
+        assert!(OutputPath::of(&at("folder")).is_err() && OutputPath::of(folder.path()).is_err());
         assert!(is_of_system(Path::new("/dev/stdout")) && !is_of_system(&at("link")));
-        assert_eq!(Place::of(Path::new("/dev/null")).unwrap(), Place::Through("/dev/null".into()));
+        assert_eq!(OutputPath::of(Path::new("/dev/null")).unwrap(), OutputPath::Through("/dev/null".into()));
     }
 }

@@ -12,7 +12,7 @@ use super::place::note_read;
 use super::standard::{input, is_standard};
 
 /// Maximum number of bytes that are read at once: 4 GiB.
-const MOST_BYTES: u64 = 1 << 32;
+const MAX_BYTES: u64 = 1 << 32;
 
 /// Reader for files and folders.
 pub struct Disk;
@@ -24,7 +24,7 @@ impl Reader for Disk {
 
     fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
         if is_standard(Path::new(path)) {
-            return input(MOST_BYTES).map(|all| cut(all, &range)).map_err(|error| unreadable(path, &error));
+            return input(MAX_BYTES).map(|all| cut(all, &range)).map_err(|error| unreadable(path, &error));
         }
         note_read(Path::new(path));
         let part = part(Path::new(path), range).map_err(|error| unreadable(path, &error))?;
@@ -73,12 +73,12 @@ fn part(path: &Path, range: Range<u64>) -> io::Result<Part> {
     check_kind(&metadata)?;
     let file_bytes = metadata.len();
     // Files of the system report a size of 0, but are not empty.
-    let end = if file_bytes == 0 { MOST_BYTES } else { file_bytes };
+    let end = if file_bytes == 0 { MAX_BYTES } else { file_bytes };
     let length = range.end.min(end).saturating_sub(range.start);
     // No memory is reserved for data of unknown size.
-    let room = usize::try_from(length.min(file_bytes)).ok().filter(|_| length <= MOST_BYTES);
+    let room = usize::try_from(length.min(file_bytes)).ok().filter(|_| length <= MAX_BYTES);
     let room = room.ok_or_else(|| {
-        io::Error::other(format!("it has {file_bytes} bytes: at most {MOST_BYTES} are read at once"))
+        io::Error::other(format!("it has {file_bytes} bytes: at most {MAX_BYTES} are read at once"))
     })?;
     if range.start > 0 {
         file.seek(SeekFrom::Start(range.start.min(file_bytes)))?;

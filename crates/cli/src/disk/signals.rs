@@ -77,9 +77,9 @@ mod unix {
     /// Removes all temporary files after a panic is reported, if panics end the process.
     #[cfg(panic = "abort")]
     pub(super) fn end_by_panic() {
-        let told = std::panic::take_hook();
+        let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            told(panic);
+            previous(panic);
             // If the set is locked, its owner panicked itself, or is removing the files.
             if let Ok(live) = super::LIVE.try_lock() {
                 remove(&live);

@@ -17,7 +17,7 @@ pub const ENDING: &str = ".undo";
 /// Suffix of the names of backups.
 const BACKUP_ENDING: &str = ".old";
 /// Maximum size of an undo file, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Places of a set in one folder, with their previous files.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Undo {
     /// Reads the undo file at `path`; `None` if it belongs to another user or is invalid.
     pub fn read(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
-        if !is_mine(path, &found) || found.len() > MOST_BYTES {
+        if !is_mine(path, &found) || found.len() > MAX_BYTES {
             return None;
         }
         let read: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;

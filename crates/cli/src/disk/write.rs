@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use npukit::Phase;
 
 use super::fault::step;
-use super::place::{Place, check_apart, folder};
+use super::place::{OutputPath, check_apart, folder};
 use super::standard::Output;
 use super::swap::{Move, SwapError, swap};
 use super::temporary::Temporary;
@@ -65,16 +65,16 @@ impl Staged {
     /// Creates a file for `path`.
     pub fn new(path: &Path) -> Result<Self, Failure> {
         let failed = |source| failure(path, source, Aftermath::default());
-        let sink = match step().and_then(|_| Place::of(path)).map_err(failed)? {
-            Place::File(place) => {
+        let sink = match step().and_then(|_| OutputPath::of(path)).map_err(failed)? {
+            OutputPath::File(place) => {
                 let file = Temporary::new(folder(&place)).map_err(failed)?;
                 Sink::File(place, BufWriter::new(file))
             }
-            Place::Through(place) => {
+            OutputPath::Through(place) => {
                 let file = OpenOptions::new().write(true).truncate(true).open(place).map_err(failed)?;
                 Sink::Through(BufWriter::new(Box::new(file)))
             }
-            Place::Standard => Sink::Through(BufWriter::new(Box::new(Output))),
+            OutputPath::Standard => Sink::Through(BufWriter::new(Box::new(Output))),
         };
         Ok(Self { path: path.to_owned(), sink })
     }

@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused() {
-        for (text, told) in [
+        for (text, message) in [
             ("\ntarget", "`a/npu.toml`, line 2: "),
             (
                 "targte = \"x\"",
@@ -263,7 +263,7 @@ mod tests {
             ("target = {}", "`a/npu.toml`, line 1: `target` must be a text or a number"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.starts_with(told), "{text:?}: {error}");
+            assert!(error.starts_with(message), "{text:?}: {error}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Contents of tables: [`Column`]s, and [`Row`]s of [`Cell`]s.
 
 use super::number::{percent, thousands};
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::printable::on_a_line;
 
 /// Kind of a column, which determines its alignment and how it is shortened if space is lacking.

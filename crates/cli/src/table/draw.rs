@@ -6,11 +6,11 @@ use super::fit::{Fit, GAP};
 use super::fold::lines;
 use super::screen::Screen;
 use super::texts;
-use crate::colour::Mark;
+use crate::color::Mark;
 
 /// Column that is shown.
 #[derive(Clone, Copy)]
-struct Kept<'a> {
+struct VisibleColumn<'a> {
     /// Index of its cells in the rows.
     place: usize,
     column: Column<'a>,
@@ -28,8 +28,9 @@ struct Drawn {
 /// Draws the columns of `fit`, in its widths.
 pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> String {
     let kept = fit.kept.iter().zip(&fit.widths);
-    let kept: Vec<_> =
-        kept.filter_map(|(&place, &room)| Some(Kept { place, column: *columns.get(place)?, room })).collect();
+    let kept: Vec<_> = kept
+        .filter_map(|(&place, &room)| Some(VisibleColumn { place, column: *columns.get(place)?, room }))
+        .collect();
     let cells = kept.iter().zip(headings(&kept));
     let drawn: Vec<Drawn> =
         cells.map(|(kept, heading)| kept.drawn(heading, cells_of(kept, rows, screen))).collect();
@@ -38,7 +39,7 @@ pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> 
 }
 
 /// Returns the headings, which end on the same line.
-fn headings(kept: &[Kept<'_>]) -> Vec<Vec<String>> {
+fn headings(kept: &[VisibleColumn<'_>]) -> Vec<Vec<String>> {
     let folded: Vec<_> = kept.iter().map(|kept| lines(kept.column.heading, kept.room)).collect();
     let height = folded.iter().map(Vec::len).max().unwrap_or(1); // Default: an empty table has one heading line.
     let above = |heading: &Vec<String>| vec![String::new(); height - heading.len()];
@@ -46,7 +47,7 @@ fn headings(kept: &[Kept<'_>]) -> Vec<Vec<String>> {
 }
 
 /// Returns the cells of a column, fitted to its width.
-fn cells_of(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
+fn cells_of(kept: &VisibleColumn<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
     let texts = texts(rows, kept.place);
     let one = |text: &str| text.split('\n').map(str::to_owned).collect();
     match kept.column.kind {
@@ -59,7 +60,7 @@ fn cells_of(kept: &Kept<'_>, rows: &[Row], screen: Screen) -> Vec<Vec<String>> {
     }
 }
 
-impl Kept<'_> {
+impl VisibleColumn<'_> {
     fn drawn(&self, heading: Vec<String>, cells: Vec<Vec<String>>) -> Drawn {
         let cells = [vec![heading], cells].concat();
         let width = cells.iter().flatten().map(|line| width(line)).max().unwrap_or(0); // Default: without lines the width is 0.

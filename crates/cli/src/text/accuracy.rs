@@ -1,19 +1,19 @@
 //! Text of the results of `--labels`.
 
-use npukit::report::{AccuracyReport, Beside, Confusion, Worst};
+use npukit::report::{AccuracyReport, Confusion, FloatAccuracy, Worst};
 
 use crate::table::{Column, facts, percent, table, thousands};
 
 /// Maximum number of classes in a matrix; more would be wider than a terminal, so the most frequent
 /// confusions are listed instead.
-const MOST_IN_A_MATRIX: usize = 12;
+const MAX_MATRIX_CLASSES: usize = 12;
 /// Maximum number of listed confusions.
 const LISTED: usize = 10;
 
 /// Formats accuracy, confusion and the worst samples; empty if accuracy was not measured.
 pub fn text(report: Option<&AccuracyReport>) -> String {
     let Some(report) = report else { return String::new() };
-    let beside = |share: fn(&Beside) -> f64| {
+    let beside = |share: fn(&FloatAccuracy) -> f64| {
         report
             .float
             .as_ref()
@@ -28,7 +28,7 @@ pub fn text(report: Option<&AccuracyReport>) -> String {
     if ![1, 5].contains(&report.top) {
         lines.push((&top, percent(report.top_share)));
     }
-    if let Some(Beside { only_machine, only_float, .. }) = report.float {
+    if let Some(FloatAccuracy { only_machine, only_float, .. }) = report.float {
         lines.push(("right", format!("{only_machine} only on the machine, {only_float} only in float")));
     }
     format!("\n{}{}{}", facts(lines), confusion(report), worst(&report.worst))
@@ -40,7 +40,7 @@ fn confusion(report: &AccuracyReport) -> String {
     if wrong.is_empty() {
         return String::new();
     }
-    if report.classes <= MOST_IN_A_MATRIX { matrix(report) } else { listing(wrong) }
+    if report.classes <= MAX_MATRIX_CLASSES { matrix(report) } else { listing(wrong) }
 }
 
 /// Formats a matrix with one row per label, and one column per predicted class.

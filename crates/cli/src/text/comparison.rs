@@ -1,11 +1,11 @@
-//! Text of the results of `--calibrate`, `--quantise` and `--compare`.
+//! Text of the results of `--calibrate`, `--quantize` and `--compare`.
 
 use npukit::report::{
-    Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport,
+    Figures, LayerCompareReport, LayerError, QuantizationReport, QuantizedTensor, RescaleReport,
 };
 
 use super::layers::{decibels, signal_to_noise};
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, facts, table, thousands, viewed};
 
@@ -21,7 +21,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     if let Some(margin) = report.margin {
         lines.push(("supported range", format!("{margin} times that of the samples")));
     }
-    if report.equalised {
+    if report.equalized {
         lines.push(("channels", "equalized between adjacent layers".to_owned()));
     }
     if report.balanced {
@@ -58,14 +58,14 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
 }
 
 /// Formats the result of a quantization; empty if there was none.
-pub fn quantisation(report: Option<&QuantisationReport>) -> String {
+pub fn quantization(report: Option<&QuantizationReport>) -> String {
     let Some(report) = report else { return String::new() };
     let samples = if report.made_up { "made up" } else { "given" };
     let lines = facts([
         ("quantization", format!("{}: {}", report.method, report.reason)),
         ("calibration samples", format!("{} ({samples})", report.samples)),
     ]);
-    let row = |tensor: &QuantisedTensor| {
+    let row = |tensor: &QuantizedTensor| {
         vec![
             tensor.name.clone(),
             tensor.kind.to_owned(),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use npukit::cost_model_name;
 use npukit::report::{
-    Comparison, HostStepReport, LayerTime, OnChip, Roofline, Saturation, Speed, UnderflowReport,
+    Comparison, Coverage, HostStepReport, LayerTime, Roofline, Saturation, Speed, UnderflowReport,
 };
 
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, counted, percent, table, thousands, viewed};
 use crate::text::remarks;
@@ -22,7 +22,7 @@ pub const LAYERS: [Column<'_>; 9] = [
     Column::right("first cycle").minor(4),
     Column::right("last cycle").minor(4),
     Column::right("MACs").adds().minor(2),
-    Column::right("utilization").alias("utilisation"),
+    Column::right("utilization").alias("utilization"),
     Column::right("vs roofline").alias("above its bound"),
 ];
 
@@ -42,7 +42,7 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
             layer.first_cycle.map(Cell::count).unwrap_or_default(),
             layer.last_cycle.map(Cell::count).unwrap_or_default(),
             Cell::count(layer.macs),
-            Cell::share(layer.utilisation),
+            Cell::share(layer.utilization),
             Cell { text: versus(&layer.roofline), figure: layer.roofline.distance },
         ];
         Row::new(cells, bottleneck(layer.cycles, most))
@@ -122,7 +122,7 @@ pub fn frames(rate: f64) -> String {
 }
 
 /// Formats the name of a program, and how much of its model is on the accelerator.
-pub fn on_chip(name: &str, found: &OnChip) -> String {
+pub fn on_chip(name: &str, found: &Coverage) -> String {
     let segments = match found.segments {
         0 | 1 => String::new(),
         count => format!(", in {}", counted(count as u64, "segment")),

@@ -39,13 +39,13 @@ fn summaries(outputs: &[OutputReport]) -> String {
 /// Formats the first samples of outputs that are short or look like classes.
 fn firsts(outputs: &[OutputReport], samples: usize, file: Option<&Path>) -> String {
     const SHOWN: usize = 8;
-    let told: Vec<&OutputReport> = outputs.iter().filter(|output| is_told(output)).collect();
-    if told.is_empty() {
+    let listed: Vec<&OutputReport> = outputs.iter().filter(|output| is_shown(output)).collect();
+    if listed.is_empty() {
         return String::new();
     }
-    let has_classes = told.iter().any(|output| output.argmax.is_some());
+    let has_classes = listed.iter().any(|output| output.argmax.is_some());
     let shown = samples.min(SHOWN);
-    let rows = told.iter().flat_map(|output| {
+    let rows = listed.iter().flat_map(|output| {
         (0..shown).map(move |sample| {
             let mut row = vec![output.name.clone(), sample.to_string()];
             row.extend(has_classes.then(|| classes(output, sample, samples)));
@@ -67,7 +67,7 @@ fn firsts(outputs: &[OutputReport], samples: usize, file: Option<&Path>) -> Stri
 }
 
 /// Whether single samples of the output are shown.
-fn is_told(output: &OutputReport) -> bool {
+fn is_shown(output: &OutputReport) -> bool {
     output.argmax.is_some() || output.values.is_some()
 }
 

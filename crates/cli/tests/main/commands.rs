@@ -29,7 +29,7 @@ fn demo_classifies_as_float_does() {
     );
     let layers = report["layers"].as_array().unwrap();
     let sum: u64 = layers.iter().map(|layer| layer["cycles"].as_u64().unwrap()).sum();
-    assert_eq!(sum, report["cycles"]["model"].as_u64().unwrap(), "layers cover the program");
+    assert_eq!(sum, report["cycles"]["hw"].as_u64().unwrap(), "layers cover the program");
     let (table, error) = npu.text(0, &["demo", "--target", "tcu:ultra96v2"]);
     assert!(table.contains("accuracy, fixed point") && table.contains("tcu:ultra96v2"), "{table}");
     assert_eq!(error, "", "no progress bar in a pipe");
@@ -49,7 +49,7 @@ fn a_compiled_model_runs_and_times_as_the_model_does() {
 
     let artifact = format!("out/{name}.tmodel");
     let timed = npu.json(0, &["time", &artifact]);
-    has_keys(&timed, &["cycles.estimator", "milliseconds", "utilisation", "layers"]);
+    has_keys(&timed, &["cycles.estimator", "milliseconds", "utilization", "layers"]);
     assert_eq!(timed["cycles"], compiled["cycles"]);
 
     let model_run =
@@ -75,11 +75,11 @@ fn layers_are_compared_and_written() {
     let npu = Npu::new();
     let run = ["run", DIGITS, "--target", "tcu:pynqz1", "--input", IMAGES, "--compare", "--dump", "all.npz"];
     let report = npu.json(0, &run);
-    has_keys(&report, &["truth.layers", "truth.suggestions", "truth.programs"]);
+    has_keys(&report, &["layer_compare.layers", "layer_compare.suggestions", "layer_compare.programs"]);
     let keys =
         ["name", "operators", "own_max_abs_error", "own_rms_error", "chain_max_abs_error", "saturations"];
-    has_keys(&report["truth"]["layers"][0], &keys);
-    assert!(report["truth"]["parts_at"].is_null() && npu.path("all.npz").exists());
+    has_keys(&report["layer_compare"]["layers"][0], &keys);
+    assert!(report["layer_compare"]["parts_at"].is_null() && npu.path("all.npz").exists());
     let (text, _) = npu.text(0, &run);
     assert!(text.contains("rounding explains") && text.contains("all differences are explained"), "{text}");
     let calibrated = ["compile", DIGITS, "--target", "tcu:pynqz1", "--calibrate", IMAGES, "-o", "out"];
@@ -95,10 +95,10 @@ fn time_tells_where_cycles_go_and_writes_it_down() {
     let artifact = "out/digits_onnx_pynqz1.tmodel";
     let files = ["--trace", "t.json", "--samples", "s.bin", "--by-instruction", "i.csv"];
     let report = npu.json(0, &[&["time", artifact, "--sample-interval", "10"], &files[..]].concat());
-    has_keys(&report, &["model", "cycles.model", "cycles.estimator", "layers", "kinds", "units", "flags"]);
+    has_keys(&report, &["clock", "cycles.hw", "cycles.estimator", "layers", "kinds", "units", "flags"]);
     has_keys(&report, &["roofline.compute", "roofline.memory", "roofline.bound", "roofline.distance"]);
-    assert_eq!(report["model"], "model");
-    let total = report["cycles"]["model"].as_u64().unwrap();
+    assert_eq!(report["clock"], "hw");
+    let total = report["cycles"]["hw"].as_u64().unwrap();
     let sum = |list: &Value| list.as_array().unwrap().iter().map(|row| row["cycles"].as_u64().unwrap()).sum();
     assert_eq!([sum(&report["layers"]), sum(&report["kinds"]), total], [total; 3]);
 
@@ -110,7 +110,7 @@ fn time_tells_where_cycles_go_and_writes_it_down() {
 
     let from = ["time", artifact, "--from-samples", "s.bin", "--sample-interval", "10"];
     let sampled = npu.json(0, &from);
-    assert_eq!(sampled["model"], "samples");
+    assert_eq!(sampled["clock"], "samples");
     assert!(sampled["cycles"]["samples"].as_u64().unwrap().abs_diff(total) <= 20, "{sampled:#}");
     assert_eq!(sampled["layers"].as_array().unwrap().len(), report["layers"].as_array().unwrap().len());
 

@@ -237,8 +237,8 @@ fn a_mixed_set_is_refused() {
             fs::write(npu.path("out").join(name), &new[name]).unwrap();
             let (_, error) = npu.text(1, &row.reads.split(' ').collect::<Vec<_>>());
             // A certificate contains the hashes of its files.
-            let told = ["the files come from different compilations", "is not valid for these files"];
-            assert!(told.iter().any(|told| error.contains(told)), "{name}: {error}");
+            let messages = ["the files come from different compilations", "is not valid for these files"];
+            assert!(message.iter().any(|message| error.contains(message)), "{name}: {error}");
         });
         assert!(refused.count() > 1, "{:?}", row.replaces());
     }

@@ -10,9 +10,9 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pccx/
 fn commands_make_the_device_add() {
     let npu = Npu::new();
     npu.json(0, &["host", "pccx", "commands", EXAMPLE, "-o", "add.bin"]);
-    let told = npu.json(0, &["host", "pccx", "answers", "add.bin", "-o", "status.bin"]);
+    let report = npu.json(0, &["host", "pccx", "answers", "add.bin", "-o", "status.bin"]);
     let tokens: Vec<u64> =
-        told["answers"].as_array().unwrap().iter().filter_map(|answer| answer["token"].as_u64()).collect();
+        report["answers"].as_array().unwrap().iter().filter_map(|answer| answer["token"].as_u64()).collect();
     assert_eq!(tokens, [1, 9, 11, 13, 0]);
     let words = npu.json(0, &["host", "pccx", "status", "status.bin"]);
     assert_eq!(words["words"][11]["text"], "done, token 9");
@@ -26,8 +26,8 @@ fn commands_make_the_device_add() {
 fn a_wrong_command_is_told_and_fails() {
     let npu = Npu::new();
     npu.write("bad.host", "load_prompt position=1, token=1\n");
-    let told = npu.json(1, &["host", "pccx", "answers", "bad.host"]);
-    assert!(told["answers"][0]["error"].as_str().unwrap().contains("the next position is 0"), "{told}");
+    let report = npu.json(1, &["host", "pccx", "answers", "bad.host"]);
+    assert!(report["answers"][0]["error"].as_str().unwrap().contains("the next position is 0"), "{report}");
     let error = npu.json(2, &["host", "drra", "map"]);
     assert_eq!(error["diagnostics"][0]["code"], "unsupported-verb", "{error}");
 }

@@ -112,21 +112,21 @@ fn words_with_a_map_have_lines() {
     // The map contains the text.
     fs::remove_file(npu.path("p.s")).unwrap();
     let run = ["run", "p.tprog", "--target", "tcu:pynqz1"];
-    let (told, errors) = npu.text(0, &run);
-    let told = told + &errors;
-    assert!(told.contains("line 2: instruction 1") && told.contains("called at p.s:5:1"), "{told}");
+    let (message, errors) = npu.text(0, &run);
+    let message = message + &errors;
+    assert!(message.contains("line 2: instruction 1") && message.contains("called at p.s:5:1"), "{message}");
     let (listing, _) = npu.text(0, &["disasm", "p.tprog", "--target", "tcu:pynqz1"]);
     assert!(listing.lines().nth(1).unwrap().ends_with("  p.s:2"), "{listing}");
-    let (told, errors) = npu.text(1, &["run", "p.tprog", "--target", "tcu:pynqz1", "--check"]);
-    let told = told + &errors;
-    assert!(told.contains("p.s:2:3") && told.contains("datamove local[\\row]"), "{told}");
+    let (message, errors) = npu.text(1, &["run", "p.tprog", "--target", "tcu:pynqz1", "--check"]);
+    let message = message + &errors;
+    assert!(message.contains("p.s:2:3") && message.contains("datamove local[\\row]"), "{message}");
 
     // Changed words do not match the map.
     let words = fs::read(npu.path("p.tprog")).unwrap();
     npu.write("p.tprog", &words[8..]);
-    let (told, errors) = npu.text(0, &run);
-    let told = told + &errors;
-    assert!(told.contains("p.tprog.map is not used") && !told.contains("line 2"), "{told}");
+    let (message, errors) = npu.text(0, &run);
+    let message = message + &errors;
+    assert!(message.contains("p.tprog.map is not used") && !message.contains("line 2"), "{message}");
 
     npu.write("q.s", "noop\n");
     npu.text(0, &["asm", "q.s", "--target", "tcu:pynqz1", "-o", "q.tprog", "--no-map"]);

@@ -36,12 +36,12 @@ fn folder(model: &Model<'_>) -> Npu {
 }
 
 /// Returns the text without color sequences.
-fn without_colours(text: &str) -> String {
+fn without_colors(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |all, part| {
         let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-        all + rest.strip_prefix('m').unwrap_or("no colour")
+        all + rest.strip_prefix('m').unwrap_or("no color")
     })
 }
 
@@ -55,13 +55,13 @@ fn untimed(text: &str) -> Vec<&str> {
 fn plainly(npu: &Npu, status: i32, arguments: &[&str]) -> (String, Value) {
     let (out, error) = npu.text(status, arguments);
     assert!(is_plain(&out) && is_plain(&error), "{arguments:?}: {out:?} {error:?}");
-    let (coloured, error) = npu.text(status, &[arguments, &["--color", "always"]].concat());
+    let (colored, error) = npu.text(status, &[arguments, &["--color", "always"]].concat());
     assert_eq!(
-        untimed(&without_colours(&coloured)),
+        untimed(&without_colors(&colored)),
         untimed(&out),
         "{arguments:?}: only color sequences are allowed"
     );
-    assert!(is_plain(&without_colours(&error)), "{arguments:?}: {error:?}");
+    assert!(is_plain(&without_colors(&error)), "{arguments:?}: {error:?}");
     let output = npu.run(&[arguments, &["--json"]].concat());
     let (json, error) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -147,7 +147,7 @@ fn archives_have_safe_names() {
     ];
     let report = npu.json(0, &run);
     npu.json(0, &["eval", "m.onnx", "--input", "x.npy", "-o", "e.npz"]);
-    for (file, told) in
+    for (file, shown) in
         [("y.npz", &report["outputs"]), ("d.npz", &report["dump"]), ("e.npz", &report["outputs"])]
     {
         let members = members(&std::fs::read(npu.path(file)).unwrap());
@@ -158,9 +158,9 @@ fn archives_have_safe_names() {
                 "{member:?}"
             );
         }
-        let told = told.as_array().unwrap().iter();
-        let told = told.map(|one| one["member"].as_str().or(one["name"].as_str()).unwrap());
-        assert_eq!(told.map(|name| format!("{name}.npy")).collect::<Vec<_>>(), members, "{file}");
+        let shown = shown.as_array().unwrap().iter();
+        let shown = shown.map(|one| one["member"].as_str().or(one["name"].as_str()).unwrap());
+        assert_eq!(shown.map(|name| format!("{name}.npy")).collect::<Vec<_>>(), members, "{file}");
     }
     let names: Vec<&str> =
         report["dump"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();

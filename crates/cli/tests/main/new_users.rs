@@ -57,8 +57,8 @@ fn an_artifact_is_compared_with_its_model() {
     let npu = compiled();
     let run = ["run", NETWORK, "--input", IMAGES, "--samples", "9"];
     let (out, _) = npu.text(0, &run);
-    assert!(out.contains("not compared with float: --like names the model for it"), "{out}");
-    let like = [&run[..], &["--like", DIGITS]].concat();
+    assert!(out.contains("not compared with float: --shapes-from names the model for it"), "{out}");
+    let like = [&run[..], &["--shapes-from", DIGITS]].concat();
     let (out, _) = npu.text(0, &[&like[..], &["--max-error", "5%", "-o", "y.npz"]].concat());
     assert!(out.contains("signal to noise") && !out.contains("not compared"), "{out}");
     assert!(out.contains("and 1 sample more, in y.npz") && out.contains("wrote y.npz"), "{out}");

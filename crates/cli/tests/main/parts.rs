@@ -13,7 +13,7 @@ fn an_editor_is_told_how_to_get_its_server() {
     for line in [&["lsp"][..], &["debug", "--dap"]] {
         let output = Command::new(&alone).args(line).stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let told = text(&output.stderr);
-        assert!(told.contains("cargo build --release -p npukit-interactive"), "{told}");
+        let message = text(&output.stderr);
+        assert!(message.contains("cargo build --release -p npukit-interactive"), "{message}");
     }
 }

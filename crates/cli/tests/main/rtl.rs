@@ -93,8 +93,8 @@ fn a_verilator_that_is_too_old_is_told_with_its_version() {
     assert_eq!(output.status.code(), Some(1));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["diagnostics"][0]["code"], "old-simulator");
-    let told = report["error"].as_str().unwrap();
-    assert!(told.contains("4.038") && told.contains("5.006 or later"), "{told}");
+    let message = report["error"].as_str().unwrap();
+    assert!(message.contains("4.038") && message.contains("5.006 or later"), "{message}");
 }
 
 #[needs(NPUKIT_VERILATOR)]
@@ -111,7 +111,7 @@ fn digits_are_equal_on_the_circuit_in_bits_and_cycles() {
     assert_eq!(report["cycles"]["compared"], true);
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
     let timed = npu.json(0, &[&["time"], &program[..]].concat());
-    assert_eq!(report["cycles"]["rtl"], timed["cycles"]["model"], "as `npu time` has them");
+    assert_eq!(report["cycles"]["rtl"], timed["cycles"]["hw"], "as `npu time` has them");
     for latency in ["1", "40"] {
         let report = cosim_json(&npu, 0, &[&arguments[..], &["--latency", latency]].concat());
         assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"], "latency {latency}");
@@ -171,9 +171,9 @@ fn segments_are_compared_one_by_one_on_what_the_machine_gives_before() {
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"]);
     misrounding(&npu);
     let report = cosim_json(&npu, 1, &[&arguments[..], &["--rtl", "mine"]].concat());
-    let (difference, told) = (&report["difference"], report["difference"]["message"].as_str().unwrap());
+    let (difference, message) = (&report["difference"], report["difference"]["message"].as_str().unwrap());
     assert_eq!(difference["segment"], 0, "products are rounded in the first: {difference}");
-    assert!(told.starts_with("segment 0, instruction"), "{told}");
+    assert!(message.starts_with("segment 0, instruction"), "{message}");
 }
 
 /// Returns how many numbers differ in each part of a report.
@@ -203,7 +203,7 @@ fn programs_of_a_person_are_equal_on_the_circuit() {
     let words = ["p.tprog", "--target", "tcu:pynqz1+lut"];
     let report = cosim_json(&npu, 0, &words);
     let timed = npu.json(0, &[&["time"], &words[..]].concat());
-    assert_eq!(report["cycles"]["rtl"], timed["cycles"]["model"]);
+    assert_eq!(report["cycles"]["rtl"], timed["cycles"]["hw"]);
 }
 
 /// Each kind of number differs if the circuit is changed there.
@@ -218,8 +218,8 @@ fn whatever_a_circuit_does_otherwise_is_found_out() {
     for (what, different) in different(&report).into_iter().filter(|(what, _)| KINDS.contains(what)) {
         assert!(different > 0, "{what}: {}", report["compared"]);
     }
-    let told = report["difference"]["message"].as_str().unwrap();
-    assert!(told.contains("p.s, line "), "{told}");
+    let message = report["difference"]["message"].as_str().unwrap();
+    assert!(message.contains("p.s, line "), "{message}");
     // Only samples at an interval of 0, and an offset.
     changed(&npu, "tcu:pynqz1+lut", &OTHER_CHANGES);
     let report = cosim_json(&npu, 1, &arguments);
@@ -259,11 +259,11 @@ fn programs_by_the_page_are_equal_on_the_circuit() {
 fn a_machine_without_a_circuit_says_so_of_a_program_of_a_person_too() {
     let npu = Npu::new();
     npu.write("p.s", "@shape.ofm [1,1,2]\n");
-    let (_, told) = npu.text(2, &["cosim", "p.s", "--target", "opu"]);
-    assert!(told.contains("has no `cosim`"), "{told}");
+    let (_, message) = npu.text(2, &["cosim", "p.s", "--target", "opu"]);
+    assert!(message.contains("has no `cosim`"), "{message}");
     npu.write("far.s", "configure dram0_offset, 0xffff\ndatamove local[0] <- dram0[0], 1\n");
-    let (_, told) = npu.text(1, &["cosim", "far.s", "--target", "tcu:cmoda7"]);
-    assert!(told.contains("134217728"), "{told}");
+    let (_, message) = npu.text(1, &["cosim", "far.s", "--target", "tcu:cmoda7"]);
+    assert!(message.contains("134217728"), "{message}");
 }
 
 /// Compared data in addition to memories, events and traffic.

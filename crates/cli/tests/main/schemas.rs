@@ -60,7 +60,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("man",         &[artifacts]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("rtl",         &[of::<verbs::rtl::Report>]),
-    ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>, timed::<verbs::eval::Report>]),
+    ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::AsmReport>, timed::<verbs::eval::Report>]),
     ("targets",     &[instances, target_options, parameters, artifacts]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("trace",       &[of::<verbs::trace::Report>]),
@@ -280,7 +280,7 @@ fn validators() -> &'static BTreeMap<String, Validator> {
 pub fn check(report: &Value) -> Result<&str, String> {
     let name = report["schema"].as_str().ok_or("no key `schema`")?;
     let validator = validators().get(name).ok_or(format!("there is no schema `{name}`"))?;
-    validator.check(report).map_err(|told| format!("{name}: {told}"))?;
+    validator.check(report).map_err(|message| format!("{name}: {message}"))?;
     Ok(name)
 }
 

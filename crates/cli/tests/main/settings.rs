@@ -67,7 +67,7 @@ fn an_artifact_keeps_its_target() {
     npu.write("npu.toml", "target = \"opu\"\n[options]\nstrategy = \"local-vars\"\nclock = \"estimator\"\n[time]\nrescale = \"never\"\n");
     for variable in [None, Some("opu")] {
         let timed = report(&npu, "", variable, &["time", "out/digits_onnx_pynqz1.tmodel"]);
-        assert_eq!((&timed["target"], &timed["model"]), (&"tcu:pynqz1".into(), &"estimator".into()));
+        assert_eq!((&timed["target"], &timed["clock"]), (&"tcu:pynqz1".into(), &"estimator".into()));
         report(&npu, "", variable, &["lint", "out/digits_onnx_pynqz1.tmodel"]);
     }
 }
@@ -81,11 +81,11 @@ fn options_have_defaults_by_verb() {
     );
     let time = |options: &[&str]| report(&npu, "", None, &[&["time", DIGITS], options].concat());
     let timed = time(&[]);
-    assert_eq!((&timed["model"], &timed["clock_mhz"]), (&"estimator".into(), &25.0.into()));
+    assert_eq!((&timed["clock"], &timed["clock_mhz"]), (&"estimator".into(), &25.0.into()));
     assert_eq!(time(&["--clock", "hw", "--clock-mhz", "50"])["clock_mhz"], 50.0);
-    assert_eq!(time(&["--option", "clock=model"])["model"], "model", "as --clock");
+    assert_eq!(time(&["--option", "clock=model"])["clock"], "hw", "as --clock");
     // Options of other targets are not an error.
-    assert_eq!(time(&["--target", "opu"])["model"], "ideal");
+    assert_eq!(time(&["--target", "opu"])["clock"], "ideal");
     assert_eq!(time(&["--target", "drra:3x1+ext"])["clock_mhz"], 25.0);
 }
 
@@ -103,7 +103,7 @@ fn wrong_settings_are_told_with_their_place() {
     let unknown = refusal(&npu, None, &["check", DIGITS]);
     assert!(unknown.contains("of `npu.toml`, line 2 cannot be used"), "{unknown}");
     assert!(unknown.contains("did you mean `pynqz1`?"), "{unknown}");
-    for (file, told) in [
+    for (file, message) in [
         (
             "[compille]\n",
             "line 1: there is no setting `compille` (did you mean `compile`?); settings are target,",
@@ -116,11 +116,11 @@ fn wrong_settings_are_told_with_their_place() {
             "line 2: `rescale` is not legal: legal values are auto, always, never",
         ),
         ("[run]\nbatch = 0", "line 2: `batch` is not legal: 0 is not in 1.."),
-        ("[run]\nquantise = \"best\"", "line 2: `quantise` is not legal: must be `least-squares`,"),
+        ("[run]\nquantize = \"best\"", "line 2: `quantize` is not legal: must be `least-squares`,"),
     ] {
         npu.write("npu.toml", file);
         let error = refusal(&npu, Some("tcu"), &["run", DIGITS]);
-        assert!(error.contains(told), "{file}: {error}");
+        assert!(error.contains(message), "{file}: {error}");
     }
 }
 

@@ -15,7 +15,7 @@ impl Debugger {
             Expectation::Step(step) => differs(format!("step {position}"), format!("step {step}")),
             Expectation::Layer(layer) => differs(self.layer_told(position), format!("layer `{layer}`")),
             Expectation::Cycle(cycle) => match self.moments() {
-                Err(told) => Some(told.to_owned()),
+                Err(message) => Some(message.to_owned()),
                 Ok(moments) => {
                     let found = moments.get(position).map_or(0, |moment| moment.start); // Default: after the end.
                     differs(format!("cycle {found}"), format!("cycle {cycle}"))
@@ -26,8 +26,8 @@ impl Debugger {
                 differs(here.unwrap_or_else(|| "no line".to_owned()), format!("line {line}"))
             }
             Expectation::Text(text) => {
-                if let Err(told) = self.listing() {
-                    return Some(told.to_owned());
+                if let Err(message) = self.listing() {
+                    return Some(message.to_owned());
                 }
                 let found = self.step_text(position);
                 (!found.contains(text)).then(|| format!("expected `{text}` in `{found}`"))

@@ -193,8 +193,8 @@ fn conditions_that_cannot_be_read_are_told() {
     assert_eq!(debugger.scan(), Err(undecided.clone()));
     assert_eq!(*debugger.goto(3), Stop::End);
     assert_eq!((debugger.go_back().clone(), debugger.position()), (undecided.clone(), 1));
-    let told = "whether step 1 hits watchpoint 1 is not known: `m[0:5]` cannot be read: m[3] is locked";
-    assert_eq!(undecided.trouble().as_deref(), Some(told));
+    let message = "whether step 1 hits watchpoint 1 is not known: `m[0:5]` cannot be read: m[3] is locked";
+    assert_eq!(undecided.trouble().as_deref(), Some(message));
 }
 
 /// An interrupt stops each kind of run, and nothing runs before it is acknowledged.

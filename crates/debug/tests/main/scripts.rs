@@ -88,11 +88,11 @@ fn a_listing_that_is_not_there_is_told() {
     let mut debugger = Debugger::new(Box::new(Toy::new(&ops)), Toy::text(&ops));
     let script = Script::read("s.txt", "list\nexpect text Set\nwhere\n", &debugger).unwrap();
     let outcome = script.run(&mut debugger);
-    let told = "the listing is not available: a word does not decode";
-    assert_eq!(outcome.failures, [format!("line 1: {told}"), format!("line 2: {told}")]);
-    assert_eq!(outcome.text, format!("instruction 0, layer `first`: {told} (p.toy:2)\n"));
+    let message = "the listing is not available: a word does not decode";
+    assert_eq!(outcome.failures, [format!("line 1: {message}"), format!("line 2: {message}")]);
+    assert_eq!(outcome.text, format!("instruction 0, layer `first`: {message} (p.toy:2)\n"));
     let error = Script::read("s.txt", "break 0\n", &debugger).unwrap_err();
-    assert_eq!(error.errors[0].to_string(), told);
+    assert_eq!(error.errors[0].to_string(), message);
 }
 
 #[test]

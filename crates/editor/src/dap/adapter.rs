@@ -54,7 +54,7 @@ impl<'a> Adapter<'a> {
         }
         let (result, then) = match self.asked(request) {
             Ok((body, then)) => (Ok(body), then),
-            Err(told) => (Err(told), Then::Nothing),
+            Err(message) => (Err(message), Then::Nothing),
         };
         let is_done = result.is_ok();
         self.writer.answer(request, result)?;
@@ -197,7 +197,7 @@ impl<'a> Adapter<'a> {
         let answer = debugger.execute(&command);
         let moved = debugger.position() != before && !matches!(command, Command::Expect(_));
         match answer.failure {
-            Some(told) if !moved => Err(told),
+            Some(reason) if !moved => Err(reason),
             _ => {
                 let body = json!({ "result": answer.text.trim_end(), "variablesReference": 0 });
                 Ok((body, if moved { Then::Stopped(None) } else { Then::Nothing }))
@@ -216,7 +216,7 @@ impl<'a> Adapter<'a> {
             Stop::Watchpoint(id, step) => {
                 ("data breakpoint", format!("hit by {}", debugger.step_line(*step)), Some(*id))
             }
-            Stop::Fault(told) => ("exception", told.clone(), None),
+            Stop::Fault(message) => ("exception", message.clone(), None),
             Stop::Undecided(undecided) => ("exception", undecided.to_string(), None),
             Stop::Interrupted => ("pause", "interrupted".to_owned(), None),
         };

@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn wrong(told: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, told)
+fn wrong(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// Writer of responses and events.
@@ -63,10 +63,10 @@ impl<'a> Writer<'a> {
                 message["success"] = true.into();
                 message["body"] = or_empty(body);
             }
-            Err(told) => {
+            Err(text) => {
                 message["success"] = false.into();
-                message["message"] = told.clone().into();
-                message["body"] = json!({ "error": { "id": 1, "format": told, "showUser": true } });
+                message["message"] = text.clone().into();
+                message["body"] = json!({ "error": { "id": 1, "format": text, "showUser": true } });
             }
         }
         self.send(message)

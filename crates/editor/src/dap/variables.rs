@@ -105,7 +105,8 @@ fn row(debugger: &Debugger, memory: usize, address: u64) -> Value {
     let range =
         npukit_debug::Range { text: name.clone(), memory, start: address, end: address + 1, lane: None };
     // Default: an unreadable number shows the reason.
-    let value = debugger.numbers(&range, Scale::Real).map_or_else(|told| told, |numbers| numbers.join(" "));
+    let value =
+        debugger.numbers(&range, Scale::Real).map_or_else(|message| message, |numbers| numbers.join(" "));
     json!({ "name": name, "value": value, "evaluateName": name, "memoryReference": name, "variablesReference": 0 })
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use npukit_asm::Place;
+use npukit_asm::SourceLocation;
 use npukit_asm::analysis::TextFault;
 use npukit_target::{Finding, Instance, Reader, TargetError, TimeOptions};
 
@@ -27,7 +27,7 @@ pub struct Checked {
     /// Version of the checked text.
     pub version: i32,
     /// Findings of the linter, each with its place.
-    pub findings: Vec<(Finding, Option<Place>)>,
+    pub findings: Vec<(Finding, Option<SourceLocation>)>,
     /// Errors of the assembler or the scheduler.
     pub faults: Vec<TextFault>,
     /// Other warnings of the assembler, without a place.
@@ -62,9 +62,9 @@ pub fn check(job: &Job, files: &dyn Reader) -> Checked {
         Err(error) => found.faults = faults(&error),
     }
     let findings = &found.findings;
-    let is_told =
+    let is_reported =
         |remark: &String| findings.iter().any(|(finding, _)| remark.contains(finding.message.as_str()));
-    found.remarks.retain(|remark| !is_told(remark) && !remark.ends_with(MORE));
+    found.remarks.retain(|remark| !is_reported(remark) && !remark.ends_with(MORE));
     found
 }
 
@@ -80,8 +80,8 @@ fn faults(error: &TargetError) -> Vec<TextFault> {
 /// Returns the cycles of each instruction if executed one after the other; empty if the target has
 /// no such timing.
 fn cycles(job: &Job, files: &dyn Reader) -> Vec<u64> {
-    let told = || {
-        let program = job.instance.hand_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: without timing.
+    let timed = || {
+        let program = job.instance.asm_program(&job.path, job.text.as_bytes(), files).ok()?; // Default: without timing.
         let count = program.text().places.len();
         if count == 0 || count > MAX_TIMED {
             return None;
@@ -90,5 +90,5 @@ fn cycles(job: &Job, files: &dyn Reader) -> Vec<u64> {
         let cycles: Vec<u64> = time.instructions.iter().map(|instruction| instruction.cycles).collect();
         (cycles.len() == count).then_some(cycles)
     };
-    told().unwrap_or_default() // Default: without timing.
+    timed().unwrap_or_default() // Default: without timing.
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use npukit_asm::analysis::{Analysis, Language};
-use npukit_asm::{Files, Place};
+use npukit_asm::{Files, SourceLocation};
 use npukit_base::{Span, without_bom};
 use npukit_target::Instance;
 
@@ -131,7 +131,7 @@ impl Document {
         if let Some(known) = &self.analysis {
             return Arc::clone(known);
         }
-        let found = self.language().map(|language| language.analyse(&self.path, self.plain(), files));
+        let found = self.language().map(|language| language.analyze(&self.path, self.plain(), files));
         // Default: without a target, nothing is known of a text.
         let found = Arc::new(found.unwrap_or_default());
         self.analysis = Some(Arc::clone(&found));
@@ -170,12 +170,13 @@ pub struct Located {
 
 impl Document {
     /// Finds a place in the open text, or the call or include there that leads to it.
-    pub fn locate(&self, known: &Analysis, place: Place) -> Located {
-        let calls: Vec<(&str, Place)> = known.sources.calls().collect();
-        let chain: Vec<(Option<&str>, Place)> = std::iter::successors(Some((None, place)), |(_, place)| {
-            place.call().and_then(|call| calls.get(call)).map(|(what, place)| (Some(*what), *place))
-        })
-        .collect();
+    pub fn locate(&self, known: &Analysis, place: SourceLocation) -> Located {
+        let calls: Vec<(&str, SourceLocation)> = known.sources.calls().collect();
+        let chain: Vec<(Option<&str>, SourceLocation)> =
+            std::iter::successors(Some((None, place)), |(_, place)| {
+                place.call().and_then(|call| calls.get(call)).map(|(what, place)| (Some(*what), *place))
+            })
+            .collect();
         let own = chain.iter().position(|(_, place)| place.source() == 0);
         // Default: the beginning, if no part of the text leads there.
         let span = own.and_then(|own| chain.get(own)).map(|(_, place)| place.span).unwrap_or_default();
@@ -188,7 +189,7 @@ impl Document {
     }
 
     /// Returns the URI and range of a place.
-    pub fn place(&self, known: &Analysis, place: Place) -> Option<(Uri, Range)> {
+    pub fn place(&self, known: &Analysis, place: SourceLocation) -> Option<(Uri, Range)> {
         self.in_source(known, place.source(), place.span)
     }
 

@@ -25,7 +25,7 @@ pub fn formatting(
     };
     let before = document.plain();
     let Ok(after) = instance.format(&document.path, before) else { return Ok(Vec::new()) };
-    let found = language.analyse(&document.path, &after, &bytes_of(files));
+    let found = language.analyze(&document.path, &after, &bytes_of(files));
     let is_program = |text: &str| {
         // A text without words of its own has words once it is scheduled.
         instance.assemble(&document.path, text, files).ok().map(|made| made.bytes)

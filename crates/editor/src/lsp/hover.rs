@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position};
-use npukit_asm::analysis::{AnalysedWord, Analysis, Language, Mark, MarkKind, directive_named};
+use npukit_asm::analysis::{Analysis, AnalyzedWord, Language, Mark, MarkKind, directive_named};
 use npukit_base::Span;
 use npukit_isa::{Field, FieldKind, InstructionSpec};
 use npukit_target::{LINTS_OF_TEXTS, text_target};
@@ -149,7 +149,7 @@ fn shown(field: &Field, value: u64) -> String {
 }
 
 /// Returns the table of the bits of an instruction, with the values of a word if one is known.
-fn bits_table(language: &dyn Language, row: &InstructionSpec, word: Option<&AnalysedWord>) -> String {
+fn bits_table(language: &dyn Language, row: &InstructionSpec, word: Option<&AnalyzedWord>) -> String {
     let value = |index: usize| word.and_then(|word| word.values.get(index)).copied();
     let head = if word.is_some() {
         "| bits | word | field | value | legal | meaning |"
@@ -199,7 +199,7 @@ fn bits_table(language: &dyn Language, row: &InstructionSpec, word: Option<&Anal
 fn instruction(
     language: &dyn Language,
     row: &InstructionSpec,
-    word: Option<&AnalysedWord>,
+    word: Option<&AnalyzedWord>,
     cycles: Option<u64>,
 ) -> String {
     let context = row.context.as_ref().map(|context| format!(" (of {context})"));
@@ -212,7 +212,7 @@ fn instruction(
     if !row.doc.is_empty() {
         let _ = writeln!(text, "\n{}", row.doc);
     }
-    if let Some(AnalysedWord { bytes, address, .. }) = word {
+    if let Some(AnalyzedWord { bytes, address, .. }) = word {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let _ = write!(text, "\nword `{hex}` at {address}");
         if let Some(cycles) = cycles {

@@ -374,15 +374,15 @@ impl<'a> Server<'a> {
     fn tell(&mut self, key: &str) {
         let Some(uri) = self.documents.get(key).map(|document| document.uri.clone()) else { return };
         let was_faulty = self.faulty.contains(key);
-        let told = self.with(&uri, |_, document, known| {
+        let published = self.with(&uri, |_, document, known| {
             let is_whole = known.faults.is_empty() && document.language().is_some();
             // Earlier results of the slow checks stay until new ones arrive.
-            let told = (!is_whole || was_faulty).then(|| diagnostics(document, known));
-            (told, is_whole, document.version)
+            let published = (!is_whole || was_faulty).then(|| diagnostics(document, known));
+            (published, is_whole, document.version)
         });
-        let Some((told, is_whole, version)) = told else { return };
-        if let Some(told) = told {
-            self.publish(uri, told, Some(version));
+        let Some((published, is_whole, version)) = published else { return };
+        if let Some(published) = published {
+            self.publish(uri, published, Some(version));
         }
         if is_whole {
             self.faulty.remove(key);
@@ -416,9 +416,10 @@ impl<'a> Server<'a> {
         let has_cycles = !checked.cycles.is_empty();
         document.checked = Some(checked);
         let uri = document.uri.clone();
-        let told = self.with(&uri, |_, document, known| (diagnostics(document, known), document.version));
-        if let Some((told, version)) = told {
-            self.publish(uri, told, Some(version));
+        let published =
+            self.with(&uri, |_, document, known| (diagnostics(document, known), document.version));
+        if let Some((published, version)) = published {
+            self.publish(uri, published, Some(version));
         }
         if has_cycles && self.shown.cycle && self.refreshes_hints {
             self.sent += 1;

@@ -1,6 +1,6 @@
 //! Diagnostics of texts.
 
-use npukit_target::{Config, TargetError, bytes_of};
+use npukit_target::{InstanceSpec, TargetError, bytes_of};
 use serde_json::{Value, json};
 
 use super::editor::{Editor, edited, place, uri};
@@ -14,10 +14,10 @@ fn a_text_says_what_it_is_for() {
     assert_eq!(editor.codes("a.s"), ["unknown-target"]);
     let text = "; npu: target tcu:pynqz1\n    matmull local[0], acc[0], 4\n";
     editor.change("a.s", 3, Value::Null, text);
-    let told = editor.all_told("a.s");
-    assert_eq!((told.len(), &told[0]["code"]), (1, &json!("asm::mnemonic")));
+    let published = editor.all_diagnostics("a.s");
+    assert_eq!((published.len(), &published[0]["code"]), (1, &json!("asm::mnemonic")));
     let (line, unit) = place(text, "matmull");
-    assert_eq!(told[0]["range"]["start"], json!({ "line": line, "character": unit }));
+    assert_eq!(published[0]["range"]["start"], json!({ "line": line, "character": unit }));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn faults_are_those_of_the_assembler() {
                 .map(|fault| format!("{} {}", fault.code().unwrap(), fault))
                 .collect();
             // Errors of a schedule arrive after the slow checks.
-            let found = instance.language(&name).unwrap().analyse(&name, &text, &bytes_of(&files));
+            let found = instance.language(&name).unwrap().analyze(&name, &text, &bytes_of(&files));
             let found: Vec<String> =
                 found.faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)).collect();
             if found.is_empty() && name.ends_with(".pasm") {
@@ -93,10 +93,10 @@ fn what_a_schedule_refuses_is_told_after_the_checks() {
     let text = text.replace("cstr(\"parts == factors\")", "cstr(\"parts == factors + nothing.e9[1]\")");
     let mut editor = Editor::with(&name, &text);
     // At first, only syntax errors are known.
-    assert_eq!(editor.next_told(&name), [Value::Null; 0]);
-    let told = editor.next_told(&name);
-    assert_eq!(told[0]["code"], "pasm::name", "{told:?}");
-    assert_eq!(told[0]["range"]["start"]["line"], json!(place(&text, "parts == factors +").0));
+    assert_eq!(editor.next_diagnostics(&name), [Value::Null; 0]);
+    let published = editor.next_diagnostics(&name);
+    assert_eq!(published[0]["code"], "pasm::name", "{published:?}");
+    assert_eq!(published[0]["range"]["start"]["line"], json!(place(&text, "parts == factors +").0));
 }
 
 #[test]
@@ -106,16 +106,16 @@ fn faults_of_macros_and_files_have_their_places() {
     let mut editor = Editor::new(world);
     let text = "; npu: target tcu\n.macro twice n\n    matmul local[\\n], acc[0], 4\n.endm\n    twice 1\n    twice 99999999\n.include \"inc.s\"\n";
     editor.open("a.s", text);
-    let told = editor.all_told("a.s");
-    assert_eq!(told.len(), 2, "{told:?}");
+    let published = editor.all_diagnostics("a.s");
+    assert_eq!(published.len(), 2, "{published:?}");
     // In the macro, with its caller as a related place.
-    assert_eq!(told[0]["code"], "asm::range");
-    assert_eq!(told[0]["range"]["start"]["line"], 2);
-    let related = &told[0]["relatedInformation"][0];
+    assert_eq!(published[0]["code"], "asm::range");
+    assert_eq!(published[0]["range"]["start"]["line"], 2);
+    let related = &published[0]["relatedInformation"][0];
     assert_eq!(related["location"]["range"]["start"]["line"], 5);
     // In the included file, reported at the include.
-    assert_eq!(told[1]["range"]["start"]["line"], 6);
-    assert_eq!(told[1]["relatedInformation"][0]["location"]["uri"], uri("inc.s"));
+    assert_eq!(published[1]["range"]["start"]["line"], 6);
+    assert_eq!(published[1]["relatedInformation"][0]["location"]["uri"], uri("inc.s"));
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn what_is_obvious_is_mended() {
     let text =
         "; npu: target tcu\n    matmull local[0], acc[0], 4 ; é\n    matmul local[999999999], acc[0], 4\n";
     let mut editor = Editor::with("a.s", text);
-    let told = editor.all_told("a.s");
-    assert_eq!(told.len(), 2);
+    let published = editor.all_diagnostics("a.s");
+    assert_eq!(published.len(), 2);
     let mut mended = text.to_owned();
-    for diagnostic in told.iter().rev() {
+    for diagnostic in published.iter().rev() {
         let params = json!({
             "textDocument": { "uri": uri("a.s") }, "range": diagnostic["range"],
             "context": { "diagnostics": [diagnostic] },
@@ -144,27 +144,27 @@ fn a_finding_is_allowed_and_the_comment_taken_away() {
     // The operands of the product are never written.
     let text = "; npu: target tcu\n    matmul local[0], acc[0], 4\n    noop ; é\n";
     let mut editor = Editor::with("a.s", text);
-    let told = editor.all_told("a.s");
-    assert!(!told.is_empty());
-    let code = told[0]["code"].as_str().unwrap().to_owned();
+    let published = editor.all_diagnostics("a.s");
+    assert!(!published.is_empty());
+    let code = published[0]["code"].as_str().unwrap().to_owned();
     let params = |diagnostic: &Value| {
         json!({
             "textDocument": { "uri": uri("a.s") }, "range": diagnostic["range"],
             "context": { "diagnostics": [diagnostic] },
         })
     };
-    let actions = editor.ask("textDocument/codeAction", params(&told[0]));
+    let actions = editor.ask("textDocument/codeAction", params(&published[0]));
     let allowed = edited(text, &actions[0]["edit"]["changes"][uri("a.s")]);
     assert!(allowed.contains(&format!("; npu: allow {code}\n")), "{allowed}");
     editor.change("a.s", 2, Value::Null, &allowed);
-    let left = editor.next_told("a.s");
-    assert!(left.len() < told.len(), "{left:?}");
+    let left = editor.next_diagnostics("a.s");
+    assert!(left.len() < published.len(), "{left:?}");
     // Without findings, the comment is unused.
     let vain = "; npu: target tcu\n    noop ; npu: allow unread-result\n";
     editor.change("a.s", 3, Value::Null, vain);
-    let told = editor.next_told("a.s");
+    let published = editor.next_diagnostics("a.s");
     let vain_one =
-        told.iter().find(|one| one["code"] == "unused-allow" || one["code"] == "unknown-lint").unwrap();
+        published.iter().find(|one| one["code"] == "unused-allow" || one["code"] == "unknown-lint").unwrap();
     let actions = editor.ask("textDocument/codeAction", params(vain_one));
     let without = edited(vain, &actions[0]["edit"]["changes"][uri("a.s")]);
     assert_eq!(without, "; npu: target tcu\n    noop\n");
@@ -173,9 +173,9 @@ fn a_finding_is_allowed_and_the_comment_taken_away() {
 #[test]
 fn without_a_target_one_is_offered() {
     let mut editor = Editor::with("a.s", "    end\n");
-    let told = editor.all_told("a.s");
+    let published = editor.all_diagnostics("a.s");
     let params = json!({
-        "textDocument": { "uri": uri("a.s") }, "range": told[0]["range"], "context": { "diagnostics": told },
+        "textDocument": { "uri": uri("a.s") }, "range": published[0]["range"], "context": { "diagnostics": published },
     });
     let actions = editor.ask("textDocument/codeAction", params);
     assert_eq!(actions.as_array().unwrap().len(), TARGETS.len());
@@ -193,7 +193,7 @@ fn without_a_target_one_is_offered() {
 #[test]
 fn the_default_instance_of_every_target_has_a_language() {
     for target in TARGETS {
-        let instance = target.instance(Config::Default).unwrap();
+        let instance = target.instance(InstanceSpec::Default).unwrap();
         assert!(instance.language("a.s").is_some(), "{}", target.name);
     }
 }

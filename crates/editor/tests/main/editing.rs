@@ -100,8 +100,11 @@ fn the_field_that_comes_next_is_told() {
         let span = &signature["parameters"][index]["label"];
         let label = signature["label"].as_str().unwrap();
         let (start, end) = (span[0].as_u64().unwrap() as usize, span[1].as_u64().unwrap() as usize);
-        let told = label[start..end].trim_matches(['<', '>', '=']);
-        assert!(told.starts_with(field) || field.starts_with(told), "{text}: {told} of {label}");
+        let published = label[start..end].trim_matches(['<', '>', '=']);
+        assert!(
+            published.starts_with(field) || field.starts_with(published),
+            "{text}: {published} of {label}"
+        );
     }
 }
 

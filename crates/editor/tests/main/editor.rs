@@ -17,14 +17,14 @@ pub struct Editor {
     server: Option<JoinHandle<Result<(), LspError>>>,
     next: i32,
     /// Received diagnostics in order: URI, version, diagnostics.
-    pub told: Vec<(String, Option<i64>, Vec<Value>)>,
+    pub published: Vec<(String, Option<i64>, Vec<Value>)>,
 }
 
 impl Editor {
     pub fn new(world: World) -> Self {
         let (client, server) = Connection::memory();
         let server = std::thread::spawn(move || serve(&server, &world));
-        let mut editor = Self { connection: client, server: Some(server), next: 0, told: Vec::new() };
+        let mut editor = Self { connection: client, server: Some(server), next: 0, published: Vec::new() };
         let answer = editor.ask("initialize", json!({ "capabilities": {} }));
         assert_eq!(answer["capabilities"]["positionEncoding"], "utf-16");
         editor.say("initialized", json!({}));
@@ -101,17 +101,17 @@ impl Editor {
         if method == "textDocument/publishDiagnostics" {
             let all = params["diagnostics"].as_array().unwrap().clone();
             let name = params["uri"].as_str().unwrap().to_owned();
-            self.told.push((name, params["version"].as_i64(), all));
+            self.published.push((name, params["version"].as_i64(), all));
         }
     }
 
     /// Waits for the next diagnostics of a text.
-    pub fn next_told(&mut self, path: &str) -> Vec<Value> {
-        let before = self.told.len();
+    pub fn next_diagnostics(&mut self, path: &str) -> Vec<Value> {
+        let before = self.published.len();
         loop {
             let message = self.receive();
             self.note(message);
-            if let Some((name, _, all)) = self.told.get(before..).and_then(<[_]>::last)
+            if let Some((name, _, all)) = self.published.get(before..).and_then(<[_]>::last)
                 && *name == uri(path)
             {
                 return all.clone();
@@ -121,8 +121,8 @@ impl Editor {
 
     /// Waits for the next diagnostics of any text.
     pub fn next_any(&mut self) {
-        let before = self.told.len();
-        while self.told.len() == before {
+        let before = self.published.len();
+        while self.published.len() == before {
             let message = self.receive();
             self.note(message);
         }
@@ -130,14 +130,14 @@ impl Editor {
 
     /// Waits for the complete diagnostics of a text; for a text without errors, those after the
     /// checks.
-    pub fn all_told(&mut self, path: &str) -> Vec<Value> {
-        let first = self.next_told(path);
+    pub fn all_diagnostics(&mut self, path: &str) -> Vec<Value> {
+        let first = self.next_diagnostics(path);
         let is_wrong = first.iter().any(|one| one["severity"] == 1 || one["code"] == "no-target");
-        if is_wrong { first } else { self.next_told(path) }
+        if is_wrong { first } else { self.next_diagnostics(path) }
     }
 
     pub fn codes(&mut self, path: &str) -> Vec<String> {
-        self.all_told(path).iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect()
+        self.all_diagnostics(path).iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect()
     }
 }
 

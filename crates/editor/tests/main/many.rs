@@ -16,12 +16,12 @@ fn edits_that_follow_each_other_are_told_of_once() {
         editor.change("a.s", version, json!({ "start": place, "end": place }), "; x\n");
     }
     editor.change("a.s", EDITS + 1, json!({ "start": place, "end": place }), "    nooop\n");
-    while editor.told.last().is_none_or(|(_, version, _)| *version != Some(EDITS + 1)) {
-        editor.next_told("a.s");
+    while editor.published.last().is_none_or(|(_, version, _)| *version != Some(EDITS + 1)) {
+        editor.next_diagnostics("a.s");
     }
-    assert!(editor.told.len() < EDITS as usize / 10, "told {} times", editor.told.len());
-    let (_, _, told) = editor.told.last().unwrap();
-    assert_eq!(told[0]["range"]["start"]["line"], 0, "{told:?}");
+    assert!(editor.published.len() < EDITS as usize / 10, "told {} times", editor.published.len());
+    let (_, _, published) = editor.published.last().unwrap();
+    assert_eq!(published[0]["range"]["start"]["line"], 0, "{published:?}");
 }
 
 /// Diagnostics of including texts are sent again after each change; diagnostics of other texts
@@ -45,7 +45,7 @@ fn texts_that_include_another_follow_it() {
         let is_wrong = round == 0;
         while !left.is_empty() {
             editor.next_any();
-            let (name, _, all) = editor.told.last().unwrap();
+            let (name, _, all) = editor.published.last().unwrap();
             let has_errors = all.iter().any(|one| one["severity"] == 1);
             assert!(!has_errors || !name.contains("/b"), "{name}: {all:?}");
             if has_errors == is_wrong {

@@ -1,6 +1,6 @@
 //! Help while reading: hover, hints, syntax highlighting, outline.
 
-use npukit_target::{Config, NoFiles};
+use npukit_target::{InstanceSpec, NoFiles};
 use serde_json::{Value, json};
 
 use super::editor::{Editor, place};
@@ -16,12 +16,12 @@ fn text_of(hover: &Value) -> String {
 fn an_instruction_has_the_bits_of_its_word() {
     let text = TCU.replace(".equ é_x, 1\n", "");
     let mut editor = Editor::with("a.s", &text);
-    let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "matmul local[rows")));
-    let instance = npukit_tcu::TCU.instance(Config::Preset("pynqz1")).unwrap();
+    let published = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "matmul local[rows")));
+    let instance = npukit_tcu::TCU.instance(InstanceSpec::Preset("pynqz1")).unwrap();
     let bytes = instance.assemble("a.s", &text, &NoFiles).unwrap().bytes;
     let size = bytes.len() / 2;
     let hex: String = bytes[..size].iter().map(|byte| format!("{byte:02x}")).collect();
-    assert!(told.contains(&hex), "{told}");
+    assert!(published.contains(&hex), "{published}");
     // Each row of the table shows these bits.
     let spec = instance.isa().unwrap();
     let row = spec.instructions.iter().find(|row| row.name == "MatMul").unwrap();
@@ -29,7 +29,7 @@ fn an_instruction_has_the_bits_of_its_word() {
     for field in &row.fields {
         let width = field.bits.width as usize;
         let cell = format!("| {} | `{:0width$b}` | `{}` |", field.bits, word.get(field.bits), field.name);
-        assert!(told.contains(&cell), "{cell}: {told}");
+        assert!(published.contains(&cell), "{cell}: {published}");
     }
 }
 
@@ -38,20 +38,22 @@ fn fields_and_names_say_what_they_are() {
     let text = TCU.replace(".equ é_x, 1\n", "");
     let mut editor = Editor::with("a.s", &text);
     let hover = editor.at("textDocument/hover", "a.s", place(&text, "rows + 1"));
-    let told = text_of(&hover);
+    let published = text_of(&hover);
     assert!(
-        told.contains("constant `rows` = 4") && told.contains("field `") && told.contains("legal: 0 to"),
-        "{told}"
+        published.contains("constant `rows` = 4")
+            && published.contains("field `")
+            && published.contains("legal: 0 to"),
+        "{published}"
     );
     let (line, unit) = place(&text, "rows + 1");
     assert_eq!(hover["range"]["start"], json!({ "line": line, "character": unit }));
     assert_eq!(hover["range"]["end"], json!({ "line": line, "character": unit + 4 }));
-    let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, ".equ rows")));
-    assert!(told.contains(".equ NAME, VALUE"), "{told}");
-    let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "first")));
-    assert!(told.contains("label `first`"), "{told}");
-    let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "tcu:pynqz1")));
-    assert!(told.contains("target tcu:pynqz1"), "{told}");
+    let published = text_of(&editor.at("textDocument/hover", "a.s", place(&text, ".equ rows")));
+    assert!(published.contains(".equ NAME, VALUE"), "{published}");
+    let published = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "first")));
+    assert!(published.contains("label `first`"), "{published}");
+    let published = text_of(&editor.at("textDocument/hover", "a.s", place(&text, "tcu:pynqz1")));
+    assert!(published.contains("target tcu:pynqz1"), "{published}");
 }
 
 #[test]
@@ -59,8 +61,8 @@ fn an_allowed_finding_is_explained() {
     let lint = npukit_tcu::TCU.lints[0];
     let text = format!("; npu: target tcu\n    noop ; npu: allow {}\n", lint.code);
     let mut editor = Editor::with("a.s", &text);
-    let told = text_of(&editor.at("textDocument/hover", "a.s", place(&text, lint.code)));
-    assert!(told.contains(lint.explanation), "{told}");
+    let published = text_of(&editor.at("textDocument/hover", "a.s", place(&text, lint.code)));
+    assert!(published.contains(lint.explanation), "{published}");
 }
 
 /// In each example, the words in hints equal the assembler's words, and the cycles equal the
@@ -71,7 +73,7 @@ fn hints_are_the_words_of_the_program() {
         examples().into_iter().filter(|(name, _)| name.ends_with(".s") && !name.starts_with("drra"))
     {
         let mut editor = Editor::with(&name, &text);
-        editor.all_told(&name);
+        editor.all_diagnostics(&name);
         let hints = editor.about("textDocument/inlayHint", &name);
         let spec = npukit_target::text_target(&text).unwrap().1.to_owned();
         let instance =
@@ -85,7 +87,7 @@ fn hints_are_the_words_of_the_program() {
             let words: String = labels.iter().map(|label| label.split_whitespace().next().unwrap()).collect();
             assert_eq!(words, all, "{name}");
         }
-        let program = instance.hand_program(&name, text.as_bytes(), &NoFiles).unwrap();
+        let program = instance.asm_program(&name, text.as_bytes(), &NoFiles).unwrap();
         let time =
             program.compiled().and_then(|program| program.time(&npukit_target::TimeOptions::default()));
         let times = time.map(|time| time.instructions).unwrap_or_default();
@@ -106,7 +108,7 @@ fn hints_of_a_fabric_are_the_words_of_its_listing() {
         let mut editor = Editor::with(&name, &text);
         let hints = editor.about("textDocument/inlayHint", &name);
         let listing =
-            npukit_drra::DRRA.instance(Config::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
+            npukit_drra::DRRA.instance(InstanceSpec::Default).unwrap().list(&name, &text, &NoFiles).unwrap();
         for hint in hints.as_array().unwrap() {
             let label = hint["label"].as_str().unwrap().split_whitespace().next().unwrap();
             let line = hint["position"]["line"].as_u64().unwrap() + 1;
@@ -118,7 +120,7 @@ fn hints_of_a_fabric_are_the_words_of_its_listing() {
 }
 
 /// Returns the texts of tokens, with their kinds.
-fn colours(editor: &mut Editor, name: &str, text: &str) -> Vec<(String, u64)> {
+fn colors(editor: &mut Editor, name: &str, text: &str) -> Vec<(String, u64)> {
     let tokens = editor.about("textDocument/semanticTokens/full", name);
     let data: Vec<u64> = tokens["data"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
     let (mut line, mut unit, mut found) = (0, 0, Vec::new());
@@ -133,10 +135,10 @@ fn colours(editor: &mut Editor, name: &str, text: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn words_have_their_colours() {
+fn words_have_their_colors() {
     let text = TCU.replace(".equ é_x, 1\n", "");
     let mut editor = Editor::with("a.s", &text);
-    let found = colours(&mut editor, "a.s", &text);
+    let found = colors(&mut editor, "a.s", &text);
     let expected = [
         ("; npu: target tcu:pynqz1 é😀", 0),
         (".equ", 1),
@@ -159,10 +161,10 @@ fn words_have_their_colours() {
 
 /// Tokens do not overlap and stay within the text, in each language.
 #[test]
-fn all_examples_have_colours() {
+fn all_examples_have_colors() {
     for (name, text) in examples() {
         let mut editor = Editor::with(&name, &text);
-        let found = colours(&mut editor, &name, &text);
+        let found = colors(&mut editor, &name, &text);
         let count = |kind| found.iter().filter(|(_, of)| *of == kind).count();
         assert!(count(0) > 0 && count(2) > 0 && count(5) > 0, "{name}");
         assert!(

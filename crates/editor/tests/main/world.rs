@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use npukit_editor::lsp::Workshop;
-use npukit_target::{Config, Instance, Reader, Target};
+use npukit_target::{Instance, InstanceSpec, Reader, Target};
 
 pub static TARGETS: [&Target; 4] =
     [&npukit_tcu::TCU, &npukit_opu::OPU, &npukit_pccx::PCCX, &npukit_drra::DRRA];
@@ -22,7 +22,7 @@ impl Workshop for World {
         let (name, preset) = spec.split_once(':').map_or((spec, None), |(name, preset)| (name, Some(preset)));
         let target = TARGETS.iter().find(|target| target.name == name);
         let target = target.ok_or_else(|| format!("unknown target `{name}`"))?;
-        let config = preset.map_or(Config::Default, Config::Preset);
+        let config = preset.map_or(InstanceSpec::Default, InstanceSpec::Preset);
         target.instance(config).map_err(|error| error.to_string())
     }
 

@@ -66,17 +66,17 @@ fn await_all(news: &Receiver<News>) -> Vec<String> {
     loop {
         match news.recv_timeout(MAX_TIME) {
             Ok((case, None)) => current = case,
-            Ok((case, Some(reason))) => wrong.push(told(&case, &reason)),
+            Ok((case, Some(reason))) => wrong.push(message(&case, &reason)),
             Err(RecvTimeoutError::Disconnected) => return wrong,
             Err(RecvTimeoutError::Timeout) => {
-                wrong.push(told(&current, &format!("takes more than {MAX_TIME:?}")));
+                wrong.push(message(&current, &format!("takes more than {MAX_TIME:?}")));
                 return wrong;
             }
         }
     }
 }
 
-fn told((file, bytes): &Case, reason: &str) -> String {
+fn message((file, bytes): &Case, reason: &str) -> String {
     format!("{file} {reason}: b\"{}\"", bytes.escape_ascii())
 }
 

@@ -44,7 +44,7 @@ impl Activation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Features `2 i` and `2 i + 1`.
-    Neighbours,
+    Neighbors,
     /// Features `i` and `i + head / 2`.
     Halves,
 }

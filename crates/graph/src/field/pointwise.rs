@@ -20,7 +20,7 @@ pub(super) fn apply(op: &Op, operands: &Operands<'_>) -> Option<Result<Vec<Field
         }),
         Op::PRelu(_) => prelu(operands),
         Op::Clip(clip) => clipped(clip, operands),
-        Op::BatchNormalization(_) => normalised(op, operands),
+        Op::BatchNormalization(_) => normalized(op, operands),
         Op::Unary(unary) => match unary.kind {
             UnaryKind::Neg => map(operands, |x| Ok(-x)),
             UnaryKind::Abs => map(operands, |x| Ok(x.abs())),
@@ -147,7 +147,7 @@ fn clipped(clip: &Clip, operands: &Operands<'_>) -> Result<FieldTensor, NoImage>
 }
 
 /// Applies a factor and an addend per channel.
-fn normalised(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
+fn normalized(op: &Op, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
     let Op::BatchNormalization(op) = op else { return Err(NoImage::Operator) };
     let parameter =
         |index| operands.get(index)?.tensor().and_then(|tensor| tensor.as_f32()).ok_or(NoImage::Variable);

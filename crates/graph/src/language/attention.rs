@@ -35,7 +35,7 @@ impl Turns {
             for features in token.chunks_exact_mut(head) {
                 for (pair, &(cosine, sine)) in turns.iter().enumerate() {
                     let [a, b] = match self.pairs {
-                        Pairs::Neighbours => [2 * pair, 2 * pair + 1],
+                        Pairs::Neighbors => [2 * pair, 2 * pair + 1],
                         Pairs::Halves => [pair, pair + count],
                     };
                     let (x, y) = (features[a], features[b]);

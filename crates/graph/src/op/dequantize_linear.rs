@@ -4,7 +4,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
-use super::quantisation::{Granularity, QUANTISED, scale_types};
+use super::quantization::{Granularity, QUANTIZED, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -28,7 +28,7 @@ impl Operator for DequantizeLinear {
 
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
         let operands = Operands::new(self, inputs, 2, 3)?;
-        let element = operands.element(0, "operand", &[QUANTISED, &[ElementType::I32]].concat())?;
+        let element = operands.element(0, "operand", &[QUANTIZED, &[ElementType::I32]].concat())?;
         operands.element(1, "scale", &scale_types())?;
         if operands.len() == 3 {
             operands.element(2, "zero point", &[element])?;

@@ -36,7 +36,7 @@ pub enum GridPlaces {
     /// -1 and 1 are the outer edges of the outermost elements.
     Edges,
     /// -1 and 1 are the centers of the outermost elements (ONNX attribute `align_corners`).
-    Centres,
+    Centers,
     /// Element indices, counted from 0.
     Elements,
 }
@@ -121,7 +121,7 @@ impl GridSample {
         let coordinate = if coordinate.is_nan() { -1.0 } else { coordinate };
         let length = size as f32;
         let (x, border) = match self.places {
-            GridPlaces::Centres => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
+            GridPlaces::Centers => ((coordinate + 1.0) / 2.0 * (length - 1.0), [0.0, length - 1.0]),
             GridPlaces::Edges => (((coordinate + 1.0) * length - 1.0) / 2.0, [-0.5, length - 0.5]),
             GridPlaces::Elements => (coordinate, [-0.5, length - 0.5]),
         };

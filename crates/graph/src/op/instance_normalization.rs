@@ -3,7 +3,7 @@
 use npukit_numeric::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::normalisation::{eval_images, infer_images};
+use super::normalization::{eval_images, infer_images};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 

@@ -4,7 +4,7 @@ use npukit_numeric::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::broadcasting::spread;
-use super::normalisation::moments;
+use super::normalization::moments;
 use super::operands::{Operands, build_floats, floats, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};

@@ -27,7 +27,7 @@ impl Operator for LogSoftmax {
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        eval_over(self, self.axis..self.axis_end, inputs, normalise)
+        eval_over(self, self.axis..self.axis_end, inputs, normalize)
     }
 
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
@@ -37,7 +37,7 @@ impl Operator for LogSoftmax {
 }
 
 /// Normalizes the elements `first, first + step, ...` of `block`.
-fn normalise(block: &mut [f32], first: usize, step: usize) {
+fn normalize(block: &mut [f32], first: usize, step: usize) {
     let max = maximum(block, first, step);
     let sum = block[first..].iter().step_by(step).fold(0.0, |sum, x| sum + (x - max).exp());
     let log = f32::ln(sum);

@@ -2,7 +2,7 @@
 //!
 //! The ONNX standard leaves the order of the float operations open. This is the order of ONNX
 //! Runtime 1.31 on x86-64 with AVX2 and FMA, determined from all 65,536 pairs of bytes over random
-//! scales (`tests/python/quantised.py`).
+//! scales (`tests/python/quantized.py`).
 
 mod sums;
 
@@ -190,7 +190,7 @@ impl Operator for QLinear {
                 }
                 match self.is_rounded() {
                     true => {
-                        self.requantised(op, &sums, &operands, &Scale::at(self, inputs, inputs.len() - 2)?)
+                        self.requantized(op, &sums, &operands, &Scale::at(self, inputs, inputs.len() - 2)?)
                     }
                     false => sums,
                 }
@@ -249,7 +249,7 @@ impl QLinear {
     }
 
     /// Converts sums, with columns in the last axis, to integers of the result's type.
-    fn requantised(&self, op: &Op, sums: &[i32], operands: &[Integers<'_>], result: &Scale) -> Vec<i32> {
+    fn requantized(&self, op: &Op, sums: &[i32], operands: &[Integers<'_>], result: &Scale) -> Vec<i32> {
         let scale = operands[0].scale(0);
         // Each quotient as in ONNX Runtime, rounded to f32 after each step.
         let factor = |column: usize| match op {

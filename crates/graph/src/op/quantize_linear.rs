@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cast::{Cast, round};
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
-use super::quantisation::{Granularity, QUANTISED, rounded, scale_types};
+use super::quantization::{Granularity, QUANTIZED, rounded, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -55,8 +55,8 @@ impl Operator for QuantizeLinear {
         let operands = Operands::new(self, inputs, 2, 3)?;
         operands.element(0, "operand", &[FLOATS, &[ElementType::I32]].concat())?;
         operands.element(1, "scale", &scale_types())?;
-        if !QUANTISED.contains(&self.to) {
-            let (op, found, legal) = (self.name(), self.to, QUANTISED.to_vec());
+        if !QUANTIZED.contains(&self.to) {
+            let (op, found, legal) = (self.name(), self.to, QUANTIZED.to_vec());
             return Err(OpError::ElementType { op, operand: "result", found, legal });
         }
         if operands.len() == 3 {
@@ -71,13 +71,13 @@ impl Operator for QuantizeLinear {
         let granularity = Granularity::of(self, inputs, self.axis, self.block)?;
         let (x, scale) = (tensor(self, inputs, 0)?.reals(), tensor(self, inputs, 1)?.reals());
         let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| zero.reals());
-        let quantised = x.iter().enumerate().map(|(position, x)| {
+        let quantized = x.iter().enumerate().map(|(position, x)| {
             let index = granularity.index(position);
-            self.quantise((*x as f32) / (scale[index] as f32), zero[index])
+            self.quantize((*x as f32) / (scale[index] as f32), zero[index])
         });
         let data = match self.to.storage() {
-            Storage::F32 => TensorData::F32(quantised.collect()),
-            _ => TensorData::I32(quantised.map(|value| value as i32).collect()),
+            Storage::F32 => TensorData::F32(quantized.collect()),
+            _ => TensorData::I32(quantized.map(|value| value as i32).collect()),
         };
         Ok(vec![build(self, &infos[0].shape, data)?])
     }
@@ -95,7 +95,7 @@ impl Operator for QuantizeLinear {
 
 impl QuantizeLinear {
     /// Adds a zero point to a quotient, and converts the sum to the result's type.
-    fn quantise(&self, quotient: f32, zero: f64) -> f32 {
+    fn quantize(&self, quotient: f32, zero: f64) -> f32 {
         let quotient = rounded(quotient, self.precision);
         match self.to.integer_range() {
             // At most 16 bits: every value in the range is exact.

@@ -29,7 +29,7 @@ impl Operator for Softmax {
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        eval_over(self, self.axis..self.axis_end, inputs, normalise)
+        eval_over(self, self.axis..self.axis_end, inputs, normalize)
     }
 
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
@@ -39,7 +39,7 @@ impl Operator for Softmax {
 }
 
 /// Normalizes the elements `first, first + step, ...` of `block`.
-fn normalise(block: &mut [f32], first: usize, step: usize) {
+fn normalize(block: &mut [f32], first: usize, step: usize) {
     let max = maximum(block, first, step);
     let mut sum = 0.0;
     for x in block[first..].iter_mut().step_by(step) {

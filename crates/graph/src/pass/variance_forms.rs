@@ -77,7 +77,7 @@ fn put(graph: &mut Graph, index: usize, x: ValueId, mean: &Reduce) -> Result<(),
         Ok::<_, PassError>((node.outputs[0], (index, node)))
     };
     let (middle, first) = before("mean", Reduce { keep_dims: true, ..mean.clone() }.into(), vec![x])?;
-    let (apart, second) = before("centred", Binary { kind: BinaryKind::Sub }.into(), vec![x, middle])?;
+    let (apart, second) = before("centered", Binary { kind: BinaryKind::Sub }.into(), vec![x, middle])?;
     let (squares, third) = before("squares", Binary { kind: BinaryKind::Mul }.into(), vec![apart; 2])?;
     (graph.nodes[index].op, graph.nodes[index].inputs) = (mean.clone().into(), vec![squares]);
     insert_nodes(graph, vec![first, second, third]);

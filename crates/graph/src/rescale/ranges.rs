@@ -6,7 +6,7 @@ use super::roles::is_float;
 use crate::ir::{Graph, ValueId};
 use crate::observe::{Observations, Statistic};
 use crate::qdq_scales::QdqScales;
-use crate::quantise::is_mask;
+use crate::quantize::is_mask;
 
 /// Magnitudes of each value over samples.
 pub type Ranges = Observations<Magnitude>;

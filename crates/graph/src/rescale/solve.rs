@@ -197,7 +197,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
         tensor.map_or(0.0, |tensor| f64::from(magnitude(tensor)))
     };
     match &node.op {
-        Op::BatchNormalization(op) => normalisation(graph, node, op),
+        Op::BatchNormalization(op) => normalization(graph, node, op),
         Op::Binary(Binary { kind: BinaryKind::Div }) => {
             let divisors = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
             // Default: a divisor that is not a constant is an unknown factor.
@@ -211,7 +211,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
     }
 }
 
-fn normalisation(graph: &Graph, node: &Node, op: &BatchNormalization) -> [f64; 2] {
+fn normalization(graph: &Graph, node: &Node, op: &BatchNormalization) -> [f64; 2] {
     let floats = |index: usize| {
         // Default: an operand that is not a constant is an unknown factor.
         node.inputs.get(index).and_then(|&id| graph.constant(id)?.as_f32()).unwrap_or_default()

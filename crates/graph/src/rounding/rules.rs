@@ -162,7 +162,7 @@ pub(super) fn multiplication(operands: &[Operand<'_>], half: f32) -> Results {
 
 /// Bounds a normalization: a factor and an addend per channel, both rounded, as is the factor's
 /// product with `x`. In `f32` it is a difference, which may cancel, times a factor, plus a bias.
-pub(super) fn normalisation(
+pub(super) fn normalization(
     op: &BatchNormalization,
     operands: &[Operand<'_>],
     half: f32,

@@ -51,7 +51,7 @@ fn indexed() -> impl Strategy<Value = Op> {
 
 fn sampled() -> impl Strategy<Value = Op> {
     let modes = [SampleMode::Nearest, SampleMode::Linear, SampleMode::Cubic];
-    let places = [GridPlaces::Edges, GridPlaces::Centres, GridPlaces::Elements];
+    let places = [GridPlaces::Edges, GridPlaces::Centers, GridPlaces::Elements];
     let outside = [Outside::Zeros, Outside::Border, Outside::Reflection];
     let grid = (
         prop::sample::select(modes.to_vec()),

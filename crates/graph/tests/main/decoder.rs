@@ -27,7 +27,7 @@ pub fn config() -> DecoderConfig {
         epsilon: 1e-5,
         activation: Activation::Gelu(GeluForm::Tanh),
         gated: false,
-        positions: Positions::Rotary { theta: 100.0, pairs: Pairs::Neighbours },
+        positions: Positions::Rotary { theta: 100.0, pairs: Pairs::Neighbors },
         attention_scale: 0.5,
         tied: true,
     }
@@ -59,11 +59,11 @@ fn times(matrix: &Matrix, x: &[f64]) -> Vec<f64> {
 
 fn normal(config: &DecoderConfig, weights: &NormWeights, x: &[f64]) -> Vec<f64> {
     let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / x.len() as f64;
-    let centre = if config.norm == NormKind::Layer { mean(&mut x.iter().copied()) } else { 0.0 };
-    let root = (mean(&mut x.iter().map(|x| (x - centre).powi(2))) + f64::from(config.epsilon)).sqrt();
+    let center = if config.norm == NormKind::Layer { mean(&mut x.iter().copied()) } else { 0.0 };
+    let root = (mean(&mut x.iter().map(|x| (x - center).powi(2))) + f64::from(config.epsilon)).sqrt();
     let bias = |i: usize| weights.bias.as_ref().map_or(0.0, |bias| f64::from(bias.values()[i]));
     let gain = |i: usize| f64::from(weights.gain.values()[i]);
-    x.iter().enumerate().map(|(i, x)| (x - centre) / root * gain(i) + bias(i)).collect()
+    x.iter().enumerate().map(|(i, x)| (x - center) / root * gain(i) + bias(i)).collect()
 }
 
 fn rotate(config: &DecoderConfig, head: &mut [f64], position: usize) {
@@ -71,7 +71,7 @@ fn rotate(config: &DecoderConfig, head: &mut [f64], position: usize) {
     let half = config.head / 2;
     for i in 0..half {
         let angle = position as f64 * f64::from(theta).powf(-(i as f64) / half as f64);
-        let (a, b) = if pairs == Pairs::Neighbours { (2 * i, 2 * i + 1) } else { (i, i + half) };
+        let (a, b) = if pairs == Pairs::Neighbors { (2 * i, 2 * i + 1) } else { (i, i + half) };
         let (x, y) = (head[a], head[b]);
         (head[a], head[b]) = (x * angle.cos() - y * angle.sin(), x * angle.sin() + y * angle.cos());
     }
@@ -115,20 +115,20 @@ fn attend(config: &DecoderConfig, query: &[f64], keys: &[Vec<f64>], values: &[Ve
 fn literal_layer(config: &DecoderConfig, layer: &Layer, xs: &mut [Vec<f64>]) {
     let (mut keys, mut values) = (Vec::new(), Vec::new());
     for (position, x) in xs.iter_mut().enumerate() {
-        let normalised = normal(config, &layer.attention_norm, x);
-        let (mut query, mut key) = (times(&layer.query, &normalised), times(&layer.key, &normalised));
+        let normalized = normal(config, &layer.attention_norm, x);
+        let (mut query, mut key) = (times(&layer.query, &normalized), times(&layer.key, &normalized));
         query.chunks_mut(config.head).for_each(|head| rotate(config, head, position));
         key.chunks_mut(config.head).for_each(|head| rotate(config, head, position));
         keys.push(key);
-        values.push(times(&layer.value, &normalised));
+        values.push(times(&layer.value, &normalized));
         let attended = times(&layer.output, &attend(config, &query, &keys, &values));
         x.iter_mut().zip(attended).for_each(|(x, attended)| *x += attended);
-        let normalised = normal(config, &layer.feed_forward_norm, x);
-        let up = times(&layer.up, &normalised);
+        let normalized = normal(config, &layer.feed_forward_norm, x);
+        let up = times(&layer.up, &normalized);
         let active: Vec<f64> = match &layer.gate {
             None => up.iter().map(|&x| activate(config.activation, x)).collect(),
             Some(gate) => {
-                let gate = times(gate, &normalised);
+                let gate = times(gate, &normalized);
                 gate.iter().zip(&up).map(|(&gate, up)| activate(config.activation, gate) * up).collect()
             }
         };

@@ -103,9 +103,9 @@ fn powers_of_integers_that_are_zero() {
 
 /// Narrow floats have zero points, too; values beyond their range saturate only on request.
 #[test]
-fn small_floats_are_quantised_with_their_zero_point() {
+fn small_floats_are_quantized_with_their_zero_point() {
     let to = ElementType::F8E4M3FN;
-    let quantise = |saturate| QuantizeLinear {
+    let quantize = |saturate| QuantizeLinear {
         to,
         axis: 0,
         block: 0,
@@ -118,8 +118,8 @@ fn small_floats_are_quantised_with_their_zero_point() {
     for zero in [None, Some(zero)] {
         let operands: Vec<&Tensor> = [Some(&x), Some(&scale), zero.as_ref()].into_iter().flatten().collect();
         let shift = if zero.is_some() { 1.0 } else { 0.0 };
-        assert_eq!(floats(&run(quantise(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
-        assert!(floats(&run(quantise(false), &operands))[2].is_nan());
+        assert_eq!(floats(&run(quantize(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
+        assert!(floats(&run(quantize(false), &operands))[2].is_nan());
     }
 }
 

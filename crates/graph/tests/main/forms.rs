@@ -181,10 +181,10 @@ fn gelu_as_frameworks_write_it() {
 }
 
 /// `d / sqrt(mean(d^2) + epsilon) * scale`, where `d` is `x` or `x - mean(x)`.
-fn normalised(s: &mut Sketch, centred: bool, reciprocal: bool) -> ValueId {
+fn normalized(s: &mut Sketch, centered: bool, reciprocal: bool) -> ValueId {
     let mean = Reduce { kind: ReduceKind::Mean, axes: vec![2, 3], keep_dims: true };
     let mut d = s.x;
-    if centred {
+    if centered {
         let average = s.node(mean.clone(), &[s.x]);
         d = s.binary(BinaryKind::Sub, s.x, average);
     }
@@ -204,21 +204,21 @@ fn normalised(s: &mut Sketch, centred: bool, reciprocal: bool) -> ValueId {
 }
 
 #[test]
-fn layer_and_rms_normalisation() {
+fn layer_and_rms_normalization() {
     for reciprocal in [false, true] {
         let mut s = Sketch::new();
-        let scaled = normalised(&mut s, true, reciprocal);
+        let scaled = normalized(&mut s, true, reciprocal);
         let bias = s.constant(noise(&[4], 2));
         let y = s.binary(BinaryKind::Add, scaled, bias);
         assert_eq!(s.simplified(y, 1e-6), ["LayerNormalization { axis: 2, epsilon: 0.001 }"]);
         let mut s = Sketch::new();
-        let y = normalised(&mut s, false, reciprocal);
+        let y = normalized(&mut s, false, reciprocal);
         assert_eq!(s.simplified(y, 1e-6), ["RmsNormalization { axis: 2, epsilon: 0.001 }"]);
     }
 }
 
 #[test]
-fn decomposed_batch_normalisation_goes_into_the_convolution() {
+fn decomposed_batch_normalization_goes_into_the_convolution() {
     let mut s = Sketch::new();
     let (weights, mean) = (s.constant(noise(&[1, 1, 4, 5], 1)), s.constant(noise(&[5], 2)));
     let (scale, bias) = (s.constant(noise(&[1, 1, 1, 5], 3)), s.constant(noise(&[5], 4)));
@@ -254,8 +254,8 @@ fn chains_of_arithmetic_become_one_product_and_one_sum() {
     assert_eq!(s.simplified(y, 2e-6), ["Relu", "Mul", "Add"]);
     // Two steps stay if the alternative is not shorter.
     let mut s = Sketch::new();
-    let centred = s.with(BinaryKind::Sub, s.x, 127.5);
-    let y = s.with(BinaryKind::Mul, centred, 0.0078125);
+    let centered = s.with(BinaryKind::Sub, s.x, 127.5);
+    let y = s.with(BinaryKind::Mul, centered, 0.0078125);
     assert_eq!(s.simplified(y, 0.0), ["Sub", "Mul"]);
     // A value with other readers stays as well.
     let mut s = Sketch::new();
@@ -266,7 +266,7 @@ fn chains_of_arithmetic_become_one_product_and_one_sum() {
 }
 
 #[test]
-fn whole_batch_normalisation_stays_where_nothing_takes_it() {
+fn whole_batch_normalization_stays_where_nothing_takes_it() {
     let mut s = Sketch::new();
     let y = s.node(Relu, &[s.x]);
     let parameters = [1, 2, 3].map(|seed| s.constant(noise(&[4], seed)));

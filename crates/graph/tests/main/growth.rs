@@ -150,7 +150,7 @@ fn folding_into_weights() {
         _ => net.node(Relu, &[x]),
     };
     assert_eq!(simplified(|length| chain(length, products)), LONG / 3 * 2);
-    let normalised = |net: &mut Net, index: usize, x: ValueId| match index % 2 {
+    let normalized = |net: &mut Net, index: usize, x: ValueId| match index % 2 {
         0 => {
             let w = net.constant(&[8, 8]);
             let b = net.constant(&[8]);
@@ -162,7 +162,7 @@ fn folding_into_weights() {
             net.node(BatchNormalization { epsilon: 1e-5 }, &[x, scale, bias, mean, variance])
         }
     };
-    assert_eq!(simplified(|length| chain(length, normalised)), LONG / 2);
+    assert_eq!(simplified(|length| chain(length, normalized)), LONG / 2);
     // Weights of 64 KiB that take in one factor after another must be stored once, not once per
     // factor.
     let large = |net: &mut Net, index: usize, x: ValueId| match index {

@@ -130,7 +130,7 @@ fn means_may_be_rounded_away_from_zero_as_tensorflow_lite_has_them() {
     let graph = |away| {
         let mut net = Net::default();
         let x = net.input(integers(I8, &[1, 1, 6, 1], &[2, 3, -2, -3, -128, -127]));
-        let real = dequantise(&mut net, x, form);
+        let real = dequantize(&mut net, x, form);
         let window = Window::plain([1, 2], [1, 2]);
         let mean = net.node(AveragePool { window, count_include_pad: false }, &[real]);
         let [scale, zero] = parameters(&mut net, form);
@@ -170,12 +170,12 @@ fn parameters(net: &mut Net, (element, scale, zero): Form) -> [ValueId; 2] {
     [net.constant(f32s(&[], &[scale])), net.constant(integers(element, &[], &[zero]))]
 }
 
-fn dequantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
+fn dequantize(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
     net.node(DequantizeLinear { to: F32, axis: 0, block: 0 }, &[x, scale, zero])
 }
 
-fn quantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
+fn quantize(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
     let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32, away: false };
     net.node(op, &[x, scale, zero])
@@ -186,7 +186,7 @@ fn product(between: &[Op], form: Form) -> Net {
     let mut net = Net::default();
     let x = net.input(integers(U8, &[1, 3], &[200, 3, 129]));
     let weights = net.constant(integers(I8, &[2, 3], &[1, -2, 3, 4, 5, -6]));
-    let real = dequantise(&mut net, x, (U8, 0.1, 128));
+    let real = dequantize(&mut net, x, (U8, 0.1, 128));
     let [scale, zero] = [net.constant(f32s(&[2], &[0.01, 0.02])), net.constant(integers(I8, &[2], &[0, 0]))];
     let weights = net.node(DequantizeLinear { to: F32, axis: 0, block: 0 }, &[weights, scale, zero]);
     let weights = net.node(Transpose { perm: vec![1, 0] }, &[weights]);
@@ -194,7 +194,7 @@ fn product(between: &[Op], form: Form) -> Net {
     for op in between {
         y = net.node(op.clone(), &[y]);
     }
-    let y = quantise(&mut net, y, form);
+    let y = quantize(&mut net, y, form);
     net.giving(y)
 }
 
@@ -251,7 +251,7 @@ fn integers_that_stand_for_themselves_are_summed() {
         let mut net = Net::default();
         let x = net.input(integers(U8, &[1, 2], &[200, 3]));
         let weights = net.constant(integers(U8, &[2, 1], &[200, 1]));
-        let (a, b) = (dequantise(&mut net, x, (U8, scale, 0)), dequantise(&mut net, weights, (U8, 1.0, 0)));
+        let (a, b) = (dequantize(&mut net, x, (U8, scale, 0)), dequantize(&mut net, weights, (U8, 1.0, 0)));
         let y = net.node(MatMul, &[a, b]);
         let y = net.node(Cast::new(I32), &[y]);
         let (names, floats, integers) = on_integers(&net.giving(y));

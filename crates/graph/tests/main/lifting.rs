@@ -4,7 +4,7 @@ use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Cast, Clip, Concat, DequantizeLinear, MatMul, MaxPool, QuantizeLinear,
     Relu, Reshape, Softmax, Tile, Transpose, Unary, UnaryKind, Window,
 };
-use npukit_graph::quantise::{lift, lift_saturating};
+use npukit_graph::quantize::{lift, lift_saturating};
 use npukit_graph::{Graph, Op, Operator, QdqScales, ValueId, evaluate};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
@@ -28,13 +28,13 @@ fn parameters(net: &mut Net, Form(element, scale, zero): Form) -> [ValueId; 2] {
     [net.constant(f32s(&[], &[scale])), net.constant(zero)]
 }
 
-fn quantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
+fn quantize(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
     let op = QuantizeLinear { to: form.0, axis: 0, block: 0, saturate: true, precision: F32, away: false };
     net.node(op, &[x, scale, zero])
 }
 
-fn dequantise(net: &mut Net, x: ValueId, form: Form) -> ValueId {
+fn dequantize(net: &mut Net, x: ValueId, form: Form) -> ValueId {
     let [scale, zero] = parameters(net, form);
     net.node(DequantizeLinear { to: F32, axis: 0, block: 0 }, &[x, scale, zero])
 }
@@ -65,8 +65,8 @@ fn pair(first: impl FnOnce(&mut Net, ValueId) -> ValueId, forms: [Form; 2]) -> G
     let mut net = Net::default();
     let x = net.input(grid());
     let y = first(&mut net, x);
-    let integers = quantise(&mut net, y, forms[0]);
-    let y = dequantise(&mut net, integers, forms[1]);
+    let integers = quantize(&mut net, y, forms[0]);
+    let y = dequantize(&mut net, integers, forms[1]);
     let y = unary(&mut net, UnaryKind::Neg, y);
     lifted(net.giving(y))
 }
@@ -101,8 +101,8 @@ fn rectifiers(first: impl FnOnce(&mut Net, ValueId) -> ValueId) -> usize {
     let mut net = Net::default();
     let x = net.input(f32s(&SHAPE, &[-3.5, 2.0, 7.0, -0.5]));
     let y = first(&mut net, x);
-    let integers = quantise(&mut net, y, Form(U8, 0.25, 0));
-    let y = dequantise(&mut net, integers, Form(U8, 0.25, 0));
+    let integers = quantize(&mut net, y, Form(U8, 0.25, 0));
+    let y = dequantize(&mut net, integers, Form(U8, 0.25, 0));
     let y = unary(&mut net, UnaryKind::Neg, y);
     let graph = lifted(net.giving(y));
     assert!(!names(&graph).contains(&"QuantizeLinear"), "{graph}");
@@ -178,8 +178,8 @@ fn functions_that_are_never_negative_need_no_relu() {
         let kind = if positive { UnaryKind::Abs } else { UnaryKind::Neg };
         let y = net.node(Unary { kind }, &[x]);
         let y = net.node(op.clone(), &[y]);
-        let integers = quantise(&mut net, y, Form(U8, 1.0, 0));
-        let y = dequantise(&mut net, integers, Form(U8, 1.0, 0));
+        let integers = quantize(&mut net, y, Form(U8, 1.0, 0));
+        let y = dequantize(&mut net, integers, Form(U8, 1.0, 0));
         let y = net.node(Unary { kind: UnaryKind::Neg }, &[y]);
         let mut graph = net.giving(y).graph;
         lift(&mut graph).unwrap();
@@ -194,7 +194,7 @@ fn outputs_of_integers_state_what_they_are_made_from() {
         let mut net = Net::default();
         let x = net.input(grid());
         let y = unary(&mut net, UnaryKind::Tanh, x);
-        let integers = quantise(&mut net, y, form);
+        let integers = quantize(&mut net, y, form);
         let graph = lifted(net.giving(integers));
         assert_eq!(graph.outputs, [integers]);
         assert_eq!(graph.scales[&y].scales, [form.1; 2]);
@@ -208,9 +208,9 @@ fn what_moves_integers_moves_floats() {
         let mut net = Net::default();
         let x = net.input(grid());
         let y = abs(&mut net, x);
-        let integers = quantise(&mut net, y, form);
+        let integers = quantize(&mut net, y, form);
         let moved = net.node(op.clone(), &[integers]);
-        let y = dequantise(&mut net, moved, form);
+        let y = dequantize(&mut net, moved, form);
         let y = unary(&mut net, UnaryKind::Neg, y);
         let graph = lifted(net.giving(y));
         assert_eq!(names(&graph).contains(&"QuantizeLinear"), kept, "{op}\n{graph}");
@@ -231,10 +231,10 @@ fn what_is_joined_has_one_scale() {
         let mut net = Net::default();
         let x = net.input(grid());
         let (left, right) = (abs(&mut net, x), unary(&mut net, UnaryKind::Neg, x));
-        let first = quantise(&mut net, left, Form(I8, 0.5, 0));
-        let second = quantise(&mut net, right, other);
+        let first = quantize(&mut net, left, Form(I8, 0.5, 0));
+        let second = quantize(&mut net, right, other);
         let joined = net.node(Concat { axis: 1 }, &[first, second]);
-        let y = dequantise(&mut net, joined, Form(I8, 0.5, 0));
+        let y = dequantize(&mut net, joined, Form(I8, 0.5, 0));
         let y = unary(&mut net, UnaryKind::Neg, y);
         assert_eq!(names(&lifted(net.giving(y))).contains(&"QuantizeLinear"), !same);
     }
@@ -248,12 +248,12 @@ fn integers_may_be_held_as_floats_for_a_while() {
         let mut net = Net::default();
         let x = net.input(grid());
         let y = abs(&mut net, x);
-        let mut y = quantise(&mut net, y, form);
+        let mut y = quantize(&mut net, y, form);
         for &to in types {
             y = net.node(Cast::new(to), &[y]);
             y = net.node(Transpose { perm: vec![0, 2, 1, 3] }, &[y]);
         }
-        let y = dequantise(&mut net, y, form);
+        let y = dequantize(&mut net, y, form);
         let y = unary(&mut net, UnaryKind::Neg, y);
         names(&lifted(net.giving(y))).contains(&"QuantizeLinear")
     };
@@ -269,8 +269,8 @@ fn outputs_keep_their_names() {
         let mut net = Net::default();
         let x = net.input(grid());
         let y = if from_input { x } else { unary(&mut net, first, x) };
-        let integers = quantise(&mut net, y, form);
-        let outputs: Vec<ValueId> = (0..outputs).map(|_| dequantise(&mut net, integers, form)).collect();
+        let integers = quantize(&mut net, y, form);
+        let outputs: Vec<ValueId> = (0..outputs).map(|_| dequantize(&mut net, integers, form)).collect();
         let mut net = net.giving(outputs[0]);
         net.graph.outputs = outputs;
         lifted(net)
@@ -288,8 +288,8 @@ fn floats_end_where_the_integers_did() {
     let mut net = Net::default();
     let x = net.input(f32s(&SHAPE, &[-9.0, 2.0, 300.0, 127.5]));
     let form = Form(U8, 0.5, 0);
-    let integers = quantise(&mut net, x, form);
-    let y = dequantise(&mut net, integers, form);
+    let integers = quantize(&mut net, x, form);
+    let y = dequantize(&mut net, integers, form);
     let y = unary(&mut net, UnaryKind::Neg, y);
     let net = net.giving(y);
     let mut graph = net.graph.clone();
@@ -309,8 +309,8 @@ fn the_furthest_reach_counts() {
         let x = net.input(f32s(&SHAPE, &[1.0, 2.0, 3.0, 0.0]));
         let y = abs(&mut net, x);
         let [left, right] = [first, second].map(|index: usize| {
-            let integers = quantise(&mut net, y, forms[index]);
-            dequantise(&mut net, integers, forms[index])
+            let integers = quantize(&mut net, y, forms[index]);
+            dequantize(&mut net, integers, forms[index])
         });
         let y = net.node(Binary { kind: BinaryKind::Mul }, &[left, right]);
         let graph = lifted(net.giving(y));

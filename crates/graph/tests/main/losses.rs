@@ -1,9 +1,9 @@
 //! Quantization errors and distributions, checked element by element.
 
 use npukit_graph::op::{MatMul, Relu};
-use npukit_graph::quantise::rows::{dequantise_weights, quantise_weights};
-use npukit_graph::quantise::{
-    Distributions, Kind, Loss, Losses, Method, Quantisation, Rounding, Scheme, quantise,
+use npukit_graph::quantize::rows::{dequantize_weights, quantize_weights};
+use npukit_graph::quantize::{
+    Distributions, Kind, Loss, Losses, Method, Quantization, Rounding, Scheme, quantize,
 };
 use npukit_graph::rescale::Ranges;
 use npukit_graph::{Statistic, ValueId, evaluate};
@@ -65,11 +65,11 @@ proptest! {
         (bits, fraction) in (2..12u32, -3..8i32),
         held in any::<bool>(),
     ) {
-        let mut quantisation = Quantisation::new(scheme(bits));
+        let mut quantization = Quantization::new(scheme(bits));
         if held {
-            quantisation.set(ID, Kind::Activation, fraction);
+            quantization.set(ID, Kind::Activation, fraction);
         }
-        let empty = Loss::new(&quantisation, ID);
+        let empty = Loss::new(&quantization, ID);
         let held = held.then_some((bits, fraction));
         judge(&empty, &[], held);
         let (mut whole, mut merged) = (empty.clone(), empty.clone());
@@ -85,9 +85,9 @@ proptest! {
         judge(&merged, &all, held);
         // Integer values are multiples of the step.
         let expected = held.map(|(bits, fraction)| {
-            all.iter().map(|&x| quantisation.scheme.integer(x, fraction, bits)).collect::<Vec<_>>()
+            all.iter().map(|&x| quantization.scheme.integer(x, fraction, bits)).collect::<Vec<_>>()
         });
-        prop_assert_eq!(quantisation.integers(ID, &all), expected);
+        prop_assert_eq!(quantization.integers(ID, &all), expected);
     }
 
     /// A percentile, checked through a fraction length that just holds it: larger elements are
@@ -104,7 +104,7 @@ proptest! {
         let mut seen = Distributions::new(&net.graph);
         seen.observe(&net.graph, &net.inputs).unwrap();
         let stated = std::collections::BTreeMap::new();
-        let found = quantise(&net.graph, &seen, &Scheme::default(), Method::Percentile(percent), &stated);
+        let found = quantize(&net.graph, &seen, &Scheme::default(), Method::Percentile(percent), &stated);
         let fraction = found.fraction(y).unwrap();
         // The input is hidden: only a rectifier reads it, which saturates in the same way.
         let rectified = values.iter().map(|x| x.max(0.0)).collect::<Vec<_>>();
@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn constants_count_where_they_are_quantised() {
+fn constants_count_where_they_are_quantized() {
     let mut net = Net::default();
     let x = net.input(noise(&[1, 2], 1));
     let [w, other] = [[0.4, -1.1], [9.0, 9.0]].map(|data| net.constant(f32s(&[2, 1], &data)));
@@ -133,17 +133,17 @@ fn constants_count_where_they_are_quantised() {
     let z = net.node(MatMul, &[x, other]);
     net.graph.outputs.push(z);
     let net = net.giving(y);
-    let mut quantisation = Quantisation::new(Scheme::default());
-    quantisation.set(w, Kind::Weight, 2);
-    quantisation.set(y, Kind::Activation, 2);
-    let mut losses = Losses::of(&net.graph, &quantisation);
-    losses.note_constants(&net.graph, &quantisation);
+    let mut quantization = Quantization::new(Scheme::default());
+    quantization.set(w, Kind::Weight, 2);
+    quantization.set(y, Kind::Activation, 2);
+    let mut losses = Losses::of(&net.graph, &quantization);
+    losses.note_constants(&net.graph, &quantization);
     let [of_w, of_other, of_y] = [w, other, y].map(|id| losses.get(id).unwrap());
     judge(of_w, &[0.4, -1.1], Some((8, 2)));
     judge(of_other, &[], None);
     judge(of_y, &[], Some((8, 2)));
-    assert_eq!(quantisation.constant(&net.graph, w), Some(vec![2, -4]));
-    assert_eq!([other, x, y].map(|id| quantisation.constant(&net.graph, id)), [None, None, None]);
+    assert_eq!(quantization.constant(&net.graph, w), Some(vec![2, -4]));
+    assert_eq!([other, x, y].map(|id| quantization.constant(&net.graph, id)), [None, None, None]);
 }
 
 /// Merging the ranges of separate samples gives the range of all samples.
@@ -178,11 +178,11 @@ fn rows_are_output_channels() {
         let (x, w) = (net.input(noise(&[1, 3], 1)), net.constant(f32s(&shape, &data)));
         let y = net.node(Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b }, &[x, w]);
         let net = net.giving(y);
-        let [found] = &quantise_weights(&net.graph).unwrap()[..] else { panic!("one matrix") };
+        let [found] = &quantize_weights(&net.graph).unwrap()[..] else { panic!("one matrix") };
         assert_eq!((found.rows.rows(), found.rows.columns(), found.by_rows), (2, 3, trans_b));
         assert_eq!(found.rows.codes(), [7, 3, -6, 0, 7, 1]);
-        let dequantised = dequantise_weights(&net.graph).unwrap();
-        assert_eq!(floats(dequantised.constant(w).unwrap()), expected);
-        assert_eq!(evaluate(&dequantised, &net.inputs).unwrap()[0].shape(), [1, 2]);
+        let dequantized = dequantize_weights(&net.graph).unwrap();
+        assert_eq!(floats(dequantized.constant(w).unwrap()), expected);
+        assert_eq!(evaluate(&dequantized, &net.inputs).unwrap()[0].shape(), [1, 2]);
     }
 }

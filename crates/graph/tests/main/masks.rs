@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::op::{Binary, BinaryKind, MatMul, Softmax, Where};
-use npukit_graph::quantise::{
-    Distributions, Losses, Method, Quantisation, Scheme, quantise, quantise_without, simulate,
+use npukit_graph::quantize::{
+    Distributions, Losses, Method, Quantization, Scheme, quantize, quantize_without, simulate,
 };
 use npukit_graph::{Graph, NodeId, ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
@@ -99,13 +99,13 @@ fn observed(graph: &Graph, inputs: &[Tensor]) -> Distributions {
     seen
 }
 
-fn quantised(net: &Net, bits: u32) -> Quantisation {
+fn quantized(net: &Net, bits: u32) -> Quantization {
     let seen = observed(&net.graph, &net.inputs);
-    quantise(&net.graph, &seen, &scheme(bits), Method::MinMax, &BTreeMap::new())
+    quantize(&net.graph, &seen, &scheme(bits), Method::MinMax, &BTreeMap::new())
 }
 
 /// Returns the largest error of the probabilities.
-fn error(net: &Net, found: &Quantisation) -> f32 {
+fn error(net: &Net, found: &Quantization) -> f32 {
     let float = evaluate(&net.graph, &net.inputs).unwrap();
     distance(&float[0], &simulate(&net.graph, found, &net.inputs).unwrap()[0])
 }
@@ -115,7 +115,7 @@ fn no_mask_sets_the_step_of_scores() {
     for (bits, most) in [(8, 0.05), (16, 5e-4)] {
         for (form, mask) in FORMS.into_iter().flat_map(|form| MASKS.map(|mask| (form, mask))) {
             let (net, scores) = attention(form, mask);
-            let found = quantised(&net, bits);
+            let found = quantized(&net, bits);
             let fraction = found.fraction(scores).unwrap();
             let least = if bits == 8 { 2 } else { 9 };
             assert!(fraction >= least, "{form:?} of {mask} with {bits} bits: steps of 2^-{fraction}");
@@ -129,7 +129,7 @@ fn no_mask_sets_the_step_of_scores() {
 #[test]
 fn masks_lose_nothing() {
     let (net, _) = attention(Form::Where, -1e4);
-    let found = quantised(&net, 8);
+    let found = quantized(&net, 8);
     let mut losses = Losses::of(&net.graph, &found);
     losses.observe(&net.graph, &net.inputs).unwrap();
     let masked = net.graph.nodes[1].outputs[0];
@@ -143,7 +143,7 @@ fn outputs_have_no_masks() {
     let (mut net, scores) = attention(Form::Where, -1e4);
     let masked = net.graph.nodes[1].outputs[0];
     net.graph.outputs.push(masked);
-    let found = quantised(&net, 16);
+    let found = quantized(&net, 16);
     assert_eq!((found.is_masked(masked), found.fraction(scores)), (false, Some(1)));
 }
 
@@ -156,7 +156,7 @@ fn rows_may_be_masked_as_a_whole() {
     let mask = net.constant(f32s(&[2, 1], &[0.0, -1e4]));
     let masked = net.node(binary(BinaryKind::Add), &[scores, mask]);
     let y = net.node(Softmax { axis: 1, axis_end: 2 }, &[masked]);
-    let found = quantised(&net.giving(y), 16);
+    let found = quantized(&net.giving(y), 16);
     assert!(found.fraction(scores).unwrap() >= 10);
 }
 
@@ -169,7 +169,7 @@ fn bounds_do_not_set_steps() {
         let bound = net.constant(f32s(&[], &[bound]));
         let y = net.node(binary(kind), &[x, bound]);
         let net = net.giving(y);
-        let found = quantised(&net, 16);
+        let found = quantized(&net, 16);
         assert!(found.fraction(x).unwrap() >= 14 && error(&net, &found) < 1e-4);
     }
 }
@@ -180,14 +180,14 @@ fn nodes_of_the_host_join_nothing() {
     let (net, scores) = attention(Form::Where, -1e4);
     let seen = observed(&net.graph, &net.inputs);
     let host = BTreeSet::from([NodeId(1), NodeId(2)]);
-    let found = quantise_without(&net.graph, &host, &seen, &scheme(8), Method::MinMax, &BTreeMap::new());
+    let found = quantize_without(&net.graph, &host, &seen, &scheme(8), Method::MinMax, &BTreeMap::new());
     let alone = {
         let mut net = Net::default();
         let [x, w] = [noise(&[3, 8], 5), noise(&[8, 6], 6)];
         let (x, w) = (net.input(x), net.constant(w));
         let y = net.node(MatMul, &[x, w]);
         let net = net.giving(y);
-        quantised(&net, 8).fraction(y)
+        quantized(&net, 8).fraction(y)
     };
     assert_eq!(found.fraction(scores), alone);
     let [masked, y] = [1, 2].map(|node| found.fraction(net.graph.nodes[node].outputs[0]));

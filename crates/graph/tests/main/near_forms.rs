@@ -176,7 +176,7 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
         (Norm { epsilon: &[1, 1, 1, 1], ..written(plain(), Root::Divides) }, false),
     ];
     for (written, is_norm) in table {
-        let (found, _) = last("normalisation-forms", &[4, 4, 4], |net, x| norm(&written, net, x));
+        let (found, _) = last("normalization-forms", &[4, 4, 4], |net, x| norm(&written, net, x));
         assert_eq!(found.starts_with("RmsNorm"), is_norm, "{:?} {:?}: {found}", written.mean, written.root);
     }
 }
@@ -184,13 +184,13 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
 /// A normalization over the last two axes of `[3, 2, 4]` with its scale and optionally its bias,
 /// then arithmetic with a constant or value of another shape. Returns whether that is folded into
 /// the parameters.
-fn goes_in(centred: bool, bias: bool, scale_is_constant: bool, kind: BinaryKind, c: &[usize]) -> bool {
-    let (_, count) = last("normalisation-forms", &[3, 2, 4], |net, x| {
+fn goes_in(centered: bool, bias: bool, scale_is_constant: bool, kind: BinaryKind, c: &[usize]) -> bool {
+    let (_, count) = last("normalization-forms", &[3, 2, 4], |net, x| {
         let scale = noise(&[2, 4], 2);
         let scale = if scale_is_constant { net.constant(scale) } else { net.input(scale) };
         let bias = bias.then(|| net.constant(noise(&[2, 4], 3)));
         let inputs: Vec<ValueId> = [Some(x), Some(scale), bias].into_iter().flatten().collect();
-        let y = match centred {
+        let y = match centered {
             true => net.node(LayerNormalization { axis: 1, epsilon: 0.5 }, &inputs),
             false => net.node(RmsNormalization { axis: 1, epsilon: 0.5 }, &inputs),
         };
@@ -203,7 +203,7 @@ fn goes_in(centred: bool, bias: bool, scale_is_constant: bool, kind: BinaryKind,
 #[test]
 fn norms_take_factors_before_addends() {
     let inner: &[usize] = &[2, 4];
-    for (centred, bias, scale_is_constant, kind, expected) in [
+    for (centered, bias, scale_is_constant, kind, expected) in [
         (true, false, true, Mul, true),
         (true, false, true, Add, true),
         (true, true, true, Add, true),
@@ -214,8 +214,8 @@ fn norms_take_factors_before_addends() {
         (false, false, true, Add, false),
         (false, false, false, Mul, false),
     ] {
-        let found = goes_in(centred, bias, scale_is_constant, kind, inner);
-        assert_eq!(found, expected, "{centred} {bias} {scale_is_constant} {kind:?}");
+        let found = goes_in(centered, bias, scale_is_constant, kind, inner);
+        assert_eq!(found, expected, "{centered} {bias} {scale_is_constant} {kind:?}");
     }
     // A constant per position of the normalized axes, with any leading axes of size 1.
     for (shape, expected) in [
@@ -230,7 +230,7 @@ fn norms_take_factors_before_addends() {
         assert_eq!(goes_in(true, false, true, Mul, shape), expected, "{shape:?}");
     }
     // A constant that enlarges the result.
-    let (_, count) = last("normalisation-forms", &[3, 1], |net, x| {
+    let (_, count) = last("normalization-forms", &[3, 1], |net, x| {
         let (scale, c) = (net.constant(noise(&[1], 2)), net.constant(noise(&[5], 3)));
         let y = net.node(RmsNormalization { axis: 1, epsilon: 0.5 }, &[x, scale]);
         net.binary(Mul, y, c)

@@ -409,9 +409,9 @@ fn reshapes_by_ones_go_behind_what_does_not_see_them() {
 #[test]
 fn other_floats_become_those_of_32_bits() {
     use ElementType::{BF16, F16, F32, F64, I8};
-    let quantise =
+    let quantize =
         |precision| QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision, away: false };
-    let dequantise = |to| DequantizeLinear { to, axis: 0, block: 0 };
+    let dequantize = |to| DequantizeLinear { to, axis: 0, block: 0 };
     let integers = || Tensor::new(vec![2], TensorData::I32(vec![3, -4])).unwrap().with_element(I8).unwrap();
     let scale = || f32s(&[], &[0.5]);
     let half = || noise(&[2], 1).with_element(F16).unwrap();
@@ -419,10 +419,10 @@ fn other_floats_become_those_of_32_bits() {
         (Relu.into(), vec![half()], Relu.into(), true),
         (Relu.into(), vec![noise(&[2], 1)], Relu.into(), false),
         (Cast::new(F64).into(), vec![noise(&[2], 1)], Cast::new(F32).into(), true),
-        (quantise(F16).into(), vec![noise(&[2], 1), scale()], quantise(F32).into(), true),
-        (quantise(F32).into(), vec![noise(&[2], 1), scale()], quantise(F32).into(), false),
-        (dequantise(BF16).into(), vec![integers(), scale()], dequantise(F32).into(), true),
-        (dequantise(F32).into(), vec![integers(), scale()], dequantise(F32).into(), false),
+        (quantize(F16).into(), vec![noise(&[2], 1), scale()], quantize(F32).into(), true),
+        (quantize(F32).into(), vec![noise(&[2], 1), scale()], quantize(F32).into(), false),
+        (dequantize(BF16).into(), vec![integers(), scale()], dequantize(F32).into(), true),
+        (dequantize(F32).into(), vec![integers(), scale()], dequantize(F32).into(), false),
     ];
     let pass = passes().iter().find(|pass| pass.name == "single-precision").unwrap().run;
     for (op, operands, expected, changes) in cases {

@@ -157,7 +157,7 @@ fn apart(
 /// everywhere at once.
 #[test]
 fn every_factor_of_a_rotation_counts() {
-    let recognised = |factors| {
+    let recognized = |factors| {
         [false, true].map(|interleaved| {
             let left = left(&[1, 3, 2, 4], |net, x| {
                 let tables = [3, 4].map(|seed| net.constant(noise(&[2, 2], seed)));
@@ -169,18 +169,18 @@ fn every_factor_of_a_rotation_counts() {
     let turned = ROTATION.map(|(second, by_sine, of_x)| (second, !by_sine, of_x));
     let [minuend, subtrahend, left, right] = ROTATION;
     for factors in [ROTATION, turned, [minuend, subtrahend, right, left]] {
-        assert_eq!(recognised(factors), [true; 2], "{factors:?}");
+        assert_eq!(recognized(factors), [true; 2], "{factors:?}");
     }
     for place in 0..4 {
         for change in 0..3 {
             let mut factors = ROTATION;
             let (second, by_sine, of_x) = &mut factors[place];
             *[second, by_sine, of_x][change] ^= true;
-            assert_eq!(recognised(factors), [false; 2], "{factors:?}");
+            assert_eq!(recognized(factors), [false; 2], "{factors:?}");
         }
     }
-    assert_eq!(recognised([subtrahend, minuend, left, right]), [false; 2]);
-    assert_eq!(recognised([minuend, minuend, left, left]), [false; 2]);
+    assert_eq!(recognized([subtrahend, minuend, left, right]), [false; 2]);
+    assert_eq!(recognized([minuend, minuend, left, left]), [false; 2]);
 }
 
 /// Four of five features are not pairs of all features.

@@ -96,7 +96,7 @@ fn examples(pass: &str) -> Vec<Example> {
         "activation-forms" => forms::activation_forms(),
         "softmax-forms" => forms::softmax_forms(),
         "variance-forms" => forms::variance_forms(),
-        "normalisation-forms" => forms::normalisation_forms(),
+        "normalization-forms" => forms::normalization_forms(),
         "batch-norm-folding" => arithmetic::batch_norm_folding(),
         "affine-merging" => arithmetic::affine_merging(),
         "pad-merging" => axes::pad_merging(),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::op::{Conv, DequantizeLinear, QuantizeLinear, Relu, Reshape, Transpose, Unary, UnaryKind};
-use npukit_graph::quantise::{
-    Distributions, Method, Scheme, is_settled, lift, quantise, restated, stated_fractions,
+use npukit_graph::quantize::{
+    Distributions, Method, Scheme, is_settled, lift, quantize, restated, stated_fractions,
 };
 use npukit_graph::{Graph, Op, Operator, QdqScales, ValueId};
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -18,7 +18,7 @@ fn stated(element: ElementType, scale: f32, zero: i64) -> QdqScales {
     QdqScales { name: "q".to_owned(), scales: [scale; 2], zero_points: [zero; 2], element }
 }
 
-fn quantise_linear(to: ElementType, axis: usize) -> Op {
+fn quantize_linear(to: ElementType, axis: usize) -> Op {
     QuantizeLinear { to, axis, block: 0, saturate: true, precision: F32, away: false }.into()
 }
 
@@ -37,12 +37,12 @@ fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Opti
     };
     let zeros = zeros.map(|zeros| net.constant(integers(&[zeros.len()], zeros, to)));
     let with = |x: ValueId| [vec![x, scale], zeros.into_iter().collect()].concat();
-    let q = net.node(quantise_linear(to, 1), &with(x));
-    let dequantise = Op::from(DequantizeLinear { to: F32, axis: 1, block: 0 });
-    let y = net.node(dequantise.clone(), &with(q));
+    let q = net.node(quantize_linear(to, 1), &with(x));
+    let dequantize = Op::from(DequantizeLinear { to: F32, axis: 1, block: 0 });
+    let y = net.node(dequantize.clone(), &with(q));
     let found = [
-        QdqScales::of(&net.graph, &quantise_linear(to, 1), &with(x), &[q]),
-        QdqScales::of(&net.graph, &dequantise, &with(q), &[y]),
+        QdqScales::of(&net.graph, &quantize_linear(to, 1), &with(x), &[q]),
+        QdqScales::of(&net.graph, &dequantize, &with(q), &[y]),
     ];
     assert_eq!(QdqScales::of(&net.graph, &Relu.into(), &with(x), &[q]), None);
     found
@@ -51,9 +51,9 @@ fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Opti
 #[test]
 fn operators_say_what_integers_stand_for() {
     let both = |found: [Option<QdqScales>; 2]| {
-        let [quantised, dequantised] = found;
-        assert_eq!(quantised, dequantised);
-        quantised.inspect(|stated| assert_eq!(stated.name, "n0_0"))
+        let [quantized, dequantized] = found;
+        assert_eq!(quantized, dequantized);
+        quantized.inspect(|stated| assert_eq!(stated.name, "n0_0"))
     };
     let of = |scales, zero_points| QdqScales { name: "n0_0".to_owned(), scales, zero_points, element: U8 };
     assert_eq!(both(said(U8, Some(&[0.5]), Some(&[7]))), Some(of([0.5; 2], [7; 2])));
@@ -110,7 +110,7 @@ fn scales_by_channel_stay() {
     let x = net.input(noise(&[2, 2], 1));
     let scale = net.constant(f32s(&[2], &[0.5, 0.25]));
     let y = net.node(Unary { kind: UnaryKind::Abs }, &[x]);
-    let q = net.node(quantise_linear(I8, 1), &[y, scale]);
+    let q = net.node(quantize_linear(I8, 1), &[y, scale]);
     let y = net.node(DequantizeLinear { to: F32, axis: 1, block: 0 }, &[q, scale]);
     let y = net.node(Unary { kind: UnaryKind::Neg }, &[y]);
     let mut graph = net.giving(y).graph;
@@ -205,7 +205,7 @@ fn other_scales_than_the_models_are_told_of() {
     let mut seen = Distributions::new(&graph);
     seen.observe(&graph, &[f32s(&[1, 1, 1, 1], &[0.9])]).unwrap();
     let of = stated_fractions(&graph, &scheme);
-    let found = restated(&graph, &quantise(&graph, &seen, &scheme, Method::MinMax, &of));
+    let found = restated(&graph, &quantize(&graph, &seen, &scheme, Method::MinMax, &of));
     // `x` keeps 2^-2; the product's 255 halves need steps of one.
     let text: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(

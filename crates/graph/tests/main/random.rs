@@ -126,8 +126,8 @@ impl Builder {
             18 => self.unary(x),
             19 => self.prelu(x),
             20 => self.choice(x),
-            21 => self.centred(x),
-            22 => self.normalised(x),
+            21 => self.centered(x),
+            22 => self.normalized(x),
             _ => self.there_and_back(x),
         }
     }
@@ -180,13 +180,13 @@ impl Builder {
     }
 
     /// Subtracts the mean over some axes.
-    fn centred(&mut self, x: ValueId) -> ValueId {
+    fn centered(&mut self, x: ValueId) -> ValueId {
         let axes = [vec![1], vec![2, 3], vec![1, 3], vec![0, 1, 2, 3]][self.next(4)].clone();
         let mean = self.node(Reduce { kind: ReduceKind::Mean, axes, keep_dims: true }, &[x]);
         self.node(Binary { kind: BinaryKind::Sub }, &[x, mean])
     }
 
-    fn normalised(&mut self, x: ValueId) -> ValueId {
+    fn normalized(&mut self, x: ValueId) -> ValueId {
         let [_, c, _, w] = self.shape(x);
         match self.next(4) {
             0 => self.wrapped(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }, x, &[]),

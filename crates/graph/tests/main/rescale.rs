@@ -8,7 +8,7 @@ use npukit_graph::op::{
     AveragePool, Binary, BinaryKind, Concat, Conv, Relu, Softmax, Unary, UnaryKind, Window,
 };
 use npukit_graph::rescale::{
-    Border, Limits, Ranges, Rescaled, equalise, rescale, rescale_beside, unfit_ends,
+    Border, Limits, Ranges, Rescaled, equalize, rescale, rescale_beside, unfit_ends,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
 use npukit_numeric::{ElementType, Tensor};
@@ -434,9 +434,9 @@ fn uneven(depthwise: bool) -> Graph {
 fn channels_become_alike() {
     for depthwise in [false, true] {
         let graph = uneven(depthwise);
-        let found = equalise(&graph).unwrap().unwrap();
+        let found = equalize(&graph).unwrap().unwrap();
         assert_eq!(found.nodes.len(), graph.nodes.len());
-        assert!(found.find_value("r").is_none() && found.find_value("r/equalised").is_some());
+        assert!(found.find_value("r").is_none() && found.find_value("r/equalized").is_some());
         let spread = |graph: &Graph, node: usize, place: usize| {
             let weights = floats(graph.constant(graph.nodes[node].inputs[place]).unwrap()).to_vec();
             let sizes = weights.iter().map(|w| w.abs());
@@ -447,12 +447,12 @@ fn channels_become_alike() {
         let [before, after] =
             [&graph, &found].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
         assert_eq!(bits(&before[0]), bits(&after[0]), "depthwise: {depthwise}");
-        assert!(equalise(&found).unwrap().is_none(), "once is enough");
+        assert!(equalize(&found).unwrap().is_none(), "once is enough");
     }
     // Values with other readers, or readers that depend on the scale, stay.
     let mut seen = uneven(false);
     seen.outputs.push(seen.find_value("r").unwrap());
-    assert!(equalise(&seen).unwrap().is_none());
+    assert!(equalize(&seen).unwrap().is_none());
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn sums_round_for_each_term_however_small_they_end() {
 }
 
 #[test]
-fn single_precision_normalises_with_a_few_roundings() {
+fn single_precision_normalizes_with_a_few_roundings() {
     // Mean and addend cancel, except for their roundings.
     let (x, p) = (f32s(&[1, 2], &[0.001, -0.75]), [[1.0, 0.5], [999.9, 0.25], [1000.1, 2.0], [0.5, 3.0]]);
     let mut net = Net::default();

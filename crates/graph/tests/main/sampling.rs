@@ -16,7 +16,7 @@ fn row(mode: SampleMode, outside: Outside, places: GridPlaces, at: &[f32]) -> Ve
 #[test]
 fn places_are_between_minus_one_and_one() {
     let places = [-1.0, 0.0, 1.0, 0.5];
-    assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Centres, &places), [0.0, 1.5, 3.0, 2.25]);
+    assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Centers, &places), [0.0, 1.5, 3.0, 2.25]);
     assert_eq!(row(SampleMode::Linear, Outside::Zeros, GridPlaces::Edges, &places), [0.0, 1.5, 1.5, 2.5]);
     assert_eq!(
         row(SampleMode::Linear, Outside::Zeros, GridPlaces::Elements, &[0.0, 2.5, 3.25]),
@@ -34,7 +34,7 @@ fn beyond_the_border_stands_what_was_asked_for() {
     // The coordinates 4.5 and -2.5 are reflected to 2.5 and 1.5.
     assert_eq!(row(SampleMode::Linear, Outside::Reflection, GridPlaces::Edges, &places), [2.5, 1.5]);
     assert_eq!(
-        row(SampleMode::Nearest, Outside::Border, GridPlaces::Centres, &[f32::NAN, f32::MAX]),
+        row(SampleMode::Nearest, Outside::Border, GridPlaces::Centers, &[f32::NAN, f32::MAX]),
         [0.0, 3.0]
     );
     let image = GridSample { mode: SampleMode::Cubic, outside: Outside::Zeros, places: GridPlaces::Edges };
@@ -47,7 +47,7 @@ fn beyond_the_border_stands_what_was_asked_for() {
 #[test]
 fn images_name_columns_first() {
     let grid = f32s(&[1, 1, 1, 2], &[1.0, -1.0]);
-    let op = GridSample { mode: SampleMode::Cubic, outside: Outside::Border, places: GridPlaces::Centres };
+    let op = GridSample { mode: SampleMode::Cubic, outside: Outside::Border, places: GridPlaces::Centers };
     assert_eq!(floats(&run(op, &[&iota(&[1, 2, 3, 1]), &grid])), [2.0]);
 }
 

@@ -170,7 +170,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
             let zero = f32s(scales, &[0.0, 1.0, 2.0][..count]);
             let zero = zeros.then(|| net.constant(run(Cast::new(ElementType::I8), &[&zero])));
             let operands = |x| [Some(x), Some(scale), zero].into_iter().flatten().collect::<Vec<_>>();
-            let quantise = QuantizeLinear {
+            let quantize = QuantizeLinear {
                 to: ElementType::I8,
                 axis: 1,
                 block: 0,
@@ -180,7 +180,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
             };
             let y = product(net, x);
             let y = transposed(net, y, &[0, 2, 1]);
-            let y = net.node(quantise, &operands(y));
+            let y = net.node(quantize, &operands(y));
             let y = net.node(DequantizeLinear { to: ElementType::F32, axis: 1, block: 0 }, &operands(y));
             let y = transposed(net, y, &[0, 2, 1]);
             product(net, y)

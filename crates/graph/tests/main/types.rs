@@ -92,19 +92,19 @@ fn casts_saturate_and_round_as_told() {
     );
 }
 
-fn quantise(to: ElementType, axis: usize, block: usize) -> QuantizeLinear {
+fn quantize(to: ElementType, axis: usize, block: usize) -> QuantizeLinear {
     QuantizeLinear { to, axis, block, saturate: true, precision: ElementType::F32, away: false }
 }
 
 #[test]
-fn quantisation_rounds_to_even_and_saturates() {
+fn quantization_rounds_to_even_and_saturates() {
     let x = f32s(&[6], &[0.0, 2.0, 3.0, 1000.0, -254.0, -1000.0]);
     let (scale, zero) = (f32s(&[], &[2.0]), shaped(&[], of(ElementType::U8, &[128.0])));
-    let quantised = run(quantise(ElementType::U8, 0, 0), &[&x, &scale, &zero]);
-    assert_eq!(quantised, of(ElementType::U8, &[128.0, 129.0, 130.0, 255.0, 1.0, 0.0]));
-    let dequantise = DequantizeLinear { to: ElementType::F32, axis: 0, block: 0 };
+    let quantized = run(quantize(ElementType::U8, 0, 0), &[&x, &scale, &zero]);
+    assert_eq!(quantized, of(ElementType::U8, &[128.0, 129.0, 130.0, 255.0, 1.0, 0.0]));
+    let dequantize = DequantizeLinear { to: ElementType::F32, axis: 0, block: 0 };
     assert_eq!(
-        floats(&run(dequantise, &[&quantised, &scale, &zero])),
+        floats(&run(dequantize, &[&quantized, &scale, &zero])),
         [0.0, 2.0, 4.0, 254.0, -254.0, -256.0]
     );
 }
@@ -112,25 +112,25 @@ fn quantisation_rounds_to_even_and_saturates() {
 #[test]
 fn scales_are_for_an_axis_or_a_block() {
     let x = shaped(&[2, 3], of(ElementType::I8, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
-    let dequantise = |axis, block| DequantizeLinear { to: ElementType::F32, axis, block };
-    let rows = run(dequantise(0, 0), &[&x, &f32s(&[2], &[1.0, 10.0])]);
+    let dequantize = |axis, block| DequantizeLinear { to: ElementType::F32, axis, block };
+    let rows = run(dequantize(0, 0), &[&x, &f32s(&[2], &[1.0, 10.0])]);
     assert_eq!(floats(&rows), [1.0, 2.0, 3.0, 40.0, 50.0, 60.0]);
-    let columns = run(dequantise(1, 0), &[&x, &f32s(&[3], &[1.0, 10.0, 100.0])]);
+    let columns = run(dequantize(1, 0), &[&x, &f32s(&[3], &[1.0, 10.0, 100.0])]);
     assert_eq!(floats(&columns), [1.0, 20.0, 300.0, 4.0, 50.0, 600.0]);
-    let blocks = run(dequantise(1, 2), &[&x, &f32s(&[2, 2], &[1.0, 10.0, 100.0, 1000.0])]);
+    let blocks = run(dequantize(1, 2), &[&x, &f32s(&[2, 2], &[1.0, 10.0, 100.0, 1000.0])]);
     assert_eq!(floats(&blocks), [1.0, 2.0, 30.0, 400.0, 500.0, 6000.0]);
-    let rows_in_blocks = run(dequantise(0, 2), &[&x, &f32s(&[1, 3], &[1.0, 10.0, 100.0])]);
+    let rows_in_blocks = run(dequantize(0, 2), &[&x, &f32s(&[1, 3], &[1.0, 10.0, 100.0])]);
     assert_eq!(floats(&rows_in_blocks), [1.0, 20.0, 300.0, 4.0, 50.0, 600.0]);
     // Two rows of five indices in blocks of three, with two elements per index.
     let (many, scales) = (shaped(&[2, 5, 2], of(ElementType::I8, &[1.0; 20])), iota(&[2, 2, 2]));
     let index = |i: usize| i / 10 * 4 + i / 2 % 5 / 3 * 2 + i % 2;
     assert_eq!(
-        floats(&run(dequantise(1, 3), &[&many, &scales])),
+        floats(&run(dequantize(1, 3), &[&many, &scales])),
         (0..20).map(|i| index(i) as f32).collect::<Vec<_>>()
     );
-    assert!(matches!(refuse(dequantise(1, 0), &[&x, &f32s(&[2], &[1.0; 2])]), OpError::Shapes { .. }));
-    assert!(matches!(refuse(dequantise(1, 2), &[&x, &f32s(&[2, 3], &[1.0; 6])]), OpError::Shapes { .. }));
-    assert!(matches!(refuse(dequantise(2, 0), &[&x, &f32s(&[3], &[1.0; 3])]), OpError::Axis { .. }));
+    assert!(matches!(refuse(dequantize(1, 0), &[&x, &f32s(&[2], &[1.0; 2])]), OpError::Shapes { .. }));
+    assert!(matches!(refuse(dequantize(1, 2), &[&x, &f32s(&[2, 3], &[1.0; 6])]), OpError::Shapes { .. }));
+    assert!(matches!(refuse(dequantize(2, 0), &[&x, &f32s(&[3], &[1.0; 3])]), OpError::Axis { .. }));
 }
 
 /// Half floats as inputs, 32-bit floats throughout: the values differ by no more than the rounding
@@ -166,14 +166,14 @@ proptest! {
 
     /// Extreme attributes and shapes are refused; if inference succeeds, so does evaluation.
     #[test]
-    fn absurd_quantisation_never_panics(
+    fn absurd_quantization_never_panics(
         element in prop::sample::select(&ElementType::ALL[..]),
         scale in prop::sample::select(&ElementType::ALL[..]),
         to in prop::sample::select(&ElementType::ALL[..]),
         (axis, block) in (size(), size()),
         shapes in prop::collection::vec(prop::collection::vec(size(), 0..4), 2..4),
     ) {
-        let ops: [Op; 2] = [quantise(to, axis, block).into(), DequantizeLinear { to, axis, block }.into()];
+        let ops: [Op; 2] = [quantize(to, axis, block).into(), DequantizeLinear { to, axis, block }.into()];
         for op in ops {
             let elements = [element, scale, if op.name() == "QuantizeLinear" { to } else { element }];
             let value = |(shape, element): (&Vec<usize>, ElementType)| {
@@ -200,9 +200,9 @@ proptest! {
         let clamped: Vec<f32> = values.iter().map(|&value| i64::from(value).clamp(least, largest) as f32).collect();
         let x = f32s(&[values.len()], &values.iter().map(|&value| value as f32).collect::<Vec<_>>());
         let scale = f32s(&[], &[1.0]);
-        let quantised = run(quantise(to, 0, 0), &[&x, &scale]);
-        prop_assert_eq!(&quantised, &of(to, &clamped));
-        let back = run(DequantizeLinear { to: ElementType::F32, axis: 0, block: 0 }, &[&quantised, &scale]);
+        let quantized = run(quantize(to, 0, 0), &[&x, &scale]);
+        prop_assert_eq!(&quantized, &of(to, &clamped));
+        let back = run(DequantizeLinear { to: ElementType::F32, axis: 0, block: 0 }, &[&quantized, &scale]);
         prop_assert_eq!(floats(&back), &clamped[..]);
     }
 }

@@ -81,7 +81,7 @@ fn usual_theta() -> f32 {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PairsName {
-    Neighbours,
+    Neighbors,
     Halves,
 }
 
@@ -148,8 +148,8 @@ impl Keys {
             positions: match &self.positions {
                 PositionKeys::None {} => Positions::None,
                 PositionKeys::Learned {} => Positions::Learned,
-                PositionKeys::Rotary { theta, pairs: PairsName::Neighbours } => {
-                    Positions::Rotary { theta: *theta, pairs: Pairs::Neighbours }
+                PositionKeys::Rotary { theta, pairs: PairsName::Neighbors } => {
+                    Positions::Rotary { theta: *theta, pairs: Pairs::Neighbors }
                 }
                 PositionKeys::Rotary { theta, pairs: PairsName::Halves } => {
                     Positions::Rotary { theta: *theta, pairs: Pairs::Halves }

@@ -20,7 +20,7 @@ mod constant_of_shape;
 mod contrib_attention;
 mod contrib_fused;
 mod contrib_gelu;
-mod contrib_normalisation;
+mod contrib_normalization;
 mod conv;
 mod conv_transpose;
 mod cumulative;
@@ -124,7 +124,7 @@ operators! {
         "com.microsoft::QAttention", "com.microsoft::RotaryEmbedding";
     contrib_fused: "com.microsoft::FusedConv", "com.microsoft::FusedGemm", "com.microsoft::FusedMatMul";
     contrib_gelu: "com.microsoft::BiasGelu", "com.microsoft::FastGelu", "com.microsoft::Gelu", "com.microsoft::QuickGelu";
-    contrib_normalisation: "com.microsoft::EmbedLayerNormalization", "com.microsoft::SkipLayerNormalization",
+    contrib_normalization: "com.microsoft::EmbedLayerNormalization", "com.microsoft::SkipLayerNormalization",
         "com.microsoft::SkipSimplifiedLayerNormalization";
     conv: "Conv";
     conv_transpose: "ConvTranspose";

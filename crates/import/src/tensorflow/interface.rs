@@ -30,7 +30,7 @@ pub(super) struct Wanted {
 }
 
 /// Names and values that must not be renamed.
-struct Kept<'a> {
+struct UsedNames<'a> {
     /// Names of outputs.
     names: HashSet<&'a str>,
     /// Inputs and outputs added so far.
@@ -169,7 +169,7 @@ impl Importer<'_> {
     /// Adds the outputs under the wanted names.
     pub(super) fn add_outputs(&mut self, wanted: &[Wanted]) {
         let names = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
-        let mut kept = Kept { names, values: self.builder.graph.inputs.iter().copied().collect() };
+        let mut kept = UsedNames { names, values: self.builder.graph.inputs.iter().copied().collect() };
         for wanted in wanted {
             match wanted.result {
                 Some(result) => self.add_output(wanted.node, result, &wanted.name, &mut kept),
@@ -183,7 +183,7 @@ impl Importer<'_> {
         }
     }
 
-    fn add_output(&mut self, node: usize, result: usize, name: &str, kept: &mut Kept<'_>) {
+    fn add_output(&mut self, node: usize, result: usize, name: &str, kept: &mut UsedNames<'_>) {
         let named = match self.result(node, result) {
             Ok(Some(id)) => self.named(id, name, kept),
             Ok(None) => return,
@@ -201,7 +201,7 @@ impl Importer<'_> {
     /// Returns `id` under the name `name`. If a node passes its operand through to an output
     /// (Identity, for example), that operand's result takes the output's name. Inputs, constants,
     /// and values that are already outputs are copied by a Reshape to their own shape.
-    fn named(&mut self, id: ValueId, name: &str, kept: &Kept<'_>) -> Result<ValueId, Reason> {
+    fn named(&mut self, id: ValueId, name: &str, kept: &UsedNames<'_>) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         let current = graph.value(id).name.as_str();
         if current == name {

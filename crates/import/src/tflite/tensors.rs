@@ -40,7 +40,7 @@ const BY_PARTS: &[&str] = &[
 ];
 
 /// Maximum number of elements of a sparse tensor per byte stored in the file.
-const MOST_SPARSE: usize = 32;
+const MAX_SPARSE: usize = 32;
 
 impl Importer<'_> {
     /// Element type that a handler gives a result.
@@ -203,7 +203,7 @@ impl Importer<'_> {
             return Err(Reason::Undefined { name });
         }
         if tensor.sparsity.is_some() {
-            self.builder.allow(tensor.data.len().saturating_mul(MOST_SPARSE));
+            self.builder.allow(tensor.data.len().saturating_mul(MAX_SPARSE));
         }
         self.builder.reserve(&shape)?;
         let element = model::element_type(tensor.kind)?;

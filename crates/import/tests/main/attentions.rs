@@ -256,7 +256,7 @@ fn heads_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn the_name_that_onnx_runtime_gives_rms_normalisation() {
+fn the_name_that_onnx_runtime_gives_rms_normalization() {
     let norm =
         node("SimplifiedLayerNormalization", &["x", "s"], &["y"]).int("axis", -1).float("epsilon", 1.0);
     let model = Model::new(17).input("x", &[1, 2]).floats("s", &[2], &[1.0, 2.0]).node(norm).output("y");

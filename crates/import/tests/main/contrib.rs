@@ -97,7 +97,7 @@ fn rows(table: TensorProto, zeros: Option<TensorProto>, bits: i64) -> Vec<f32> {
 }
 
 #[test]
-fn rows_of_narrow_numbers_are_dequantised_by_block() {
+fn rows_of_narrow_numbers_are_dequantized_by_block() {
     let bytes = integers("t", &[2, 2], data_type::UINT8, &[0x98, 0xa7, 0x08, 0xf9]);
     assert_eq!(rows(bytes.clone(), None, 4), [0.0, -16.0, 0.5, 3.5, 0.0, 1.0, -10.0, 20.0]);
     let zeros = integers("z", &[2, 1], data_type::UINT8, &[0x70, 0x98]);
@@ -180,12 +180,12 @@ fn a_branch_that_does_not_fit_says_what_takes_the_other() {
     let problem = choice().problems().remove(0);
     let Reason::InBranch { branch, ref inputs, .. } = problem.reason else { panic!("{}", problem.reason) };
     assert_eq!((branch, &inputs[..]), ("else_branch", &["rate".to_owned()][..]));
-    let told = problem.reason.to_string();
+    let message = problem.reason.to_string();
     assert!(
-        told.ends_with("(in the else_branch of If \"y\", whose condition depends on \"rate\")"),
-        "{told}"
+        message.ends_with("(in the else_branch of If \"y\", whose condition depends on \"rate\")"),
+        "{message}"
     );
-    assert!(problem.hint.contains("--set rate=NUMBER"), "{}", problem.hint);
+    assert!(problem.hint.contains("--const rate=NUMBER"), "{}", problem.hint);
     let values = [("rate".to_owned(), "16".to_owned())].into();
     let read = choice().read(&Options { values, ..Options::default() }).unwrap();
     assert_eq!(read.graph.nodes.len(), 1);

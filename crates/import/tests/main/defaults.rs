@@ -28,7 +28,7 @@ fn assert_close(name: &str, found: &[f32], expected: &[f64]) {
 
 /// `(x - mean) / sqrt(variance + epsilon)` of two elements, whose mean is 0 and whose variance is
 /// `x^2`.
-fn normalised(x: f64, epsilon: f64) -> [f64; 2] {
+fn normalized(x: f64, epsilon: f64) -> [f64; 2] {
     [x / (x * x + epsilon).sqrt(), -x / (x * x + epsilon).sqrt()]
 }
 
@@ -52,7 +52,7 @@ fn epsilons_are_a_hundred_thousandth() {
         for (epsilon, node) in [(1e-5, node.clone()), (1e-3, node.float("epsilon", 1e-3))] {
             let name = format!("{} {epsilon}", node.op_type);
             let found = run(23, shape, &[x as f32, -x as f32], node, parameters(count));
-            assert_close(&name, &found, &normalised(x, epsilon));
+            assert_close(&name, &found, &normalized(x, epsilon));
         }
     }
 }
@@ -344,7 +344,7 @@ fn features_are_turned_by_their_position() {
 
 /// The last of three axes is normalized by default.
 #[test]
-fn normalisations_are_over_the_last_axis() {
+fn normalizations_are_over_the_last_axis() {
     let of = |op: &str, operands: &[&str]| node(op, &[&["x"], operands].concat(), &["y"]);
     let parameters = || vec![float_tensor("one", &[2], &[1.0; 2]), float_tensor("zero", &[2], &[0.0; 2])];
     let root = 12.5f64.sqrt();

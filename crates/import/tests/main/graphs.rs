@@ -137,7 +137,7 @@ fn values_and_nodes_have_unique_names() {
 }
 
 #[test]
-fn initialisers_listed_as_inputs_are_no_inputs() {
+fn initializers_listed_as_inputs_are_no_inputs() {
     let mut model = Model::new(7).floats("c", &[1], &[1.0]).input("x", &[1]).input("c", &[1]);
     model.proto.ir_version = 3;
     let model = model.node(node("Add", &["x", "c"], &["y"])).output("y");

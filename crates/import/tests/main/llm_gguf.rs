@@ -49,7 +49,7 @@ fn other_types_have_names() {
 }
 
 /// Returns a value as the vectors write it.
-fn told(value: &Value) -> serde_json::Value {
+fn message(value: &Value) -> serde_json::Value {
     match value {
         Value::Number(number) => of_number(*number),
         Value::String(text) => value!(text),
@@ -116,7 +116,7 @@ fn metadata_and_places_are_read() {
         for entry in expected["metadata"].as_array().unwrap() {
             let key = entry["key"].as_str().unwrap();
             let found = &file.metadata[key];
-            assert_eq!(told(found), with_bits(&entry["value"]), "{key}");
+            assert_eq!(message(found), with_bits(&entry["value"]), "{key}");
             let kind = match found {
                 Value::Number(number) => name(number.kind),
                 Value::String(_) => "string",

@@ -148,16 +148,16 @@ fn softmax_flattens_before_opset_13() {
 }
 
 #[test]
-fn group_normalisation_has_parameters_by_group_before_opset_21() {
-    let normalise = |opset, scales: &[f32], biases: &[f32]| {
+fn group_normalization_has_parameters_by_group_before_opset_21() {
+    let normalize = |opset, scales: &[f32], biases: &[f32]| {
         let count = scales.len() as i64;
         let constants = vec![float_tensor("s", &[count], scales), float_tensor("b", &[count], biases)];
         let node =
             node("GroupNormalization", &["x", "s", "b"], &["y"]).int("num_groups", 2).float("epsilon", 0.0);
         unary(opset, &[1, 4, 1], node, constants).run(&[floats(&[1, 4, 1], &[0.0, 2.0, 5.0, 7.0])]).1
     };
-    assert_eq!(normalise(18, &[2.0, 3.0], &[1.0, 5.0]), [-1.0, 3.0, 2.0, 8.0]);
-    assert_eq!(normalise(21, &[2.0, 4.0, 3.0, 1.0], &[1.0, 0.0, 5.0, 6.0]), [-1.0, 4.0, 2.0, 7.0]);
+    assert_eq!(normalize(18, &[2.0, 3.0], &[1.0, 5.0]), [-1.0, 3.0, 2.0, 8.0]);
+    assert_eq!(normalize(21, &[2.0, 4.0, 3.0, 1.0], &[1.0, 0.0, 5.0, 6.0]), [-1.0, 4.0, 2.0, 7.0]);
     let model = |groups: i64| {
         let node = node("GroupNormalization", &["x", "x", "x"], &["y"]).int("num_groups", groups);
         unary(21, &[1, 4, 1], node, vec![]).reason().to_string()
@@ -171,7 +171,7 @@ fn group_normalisation_has_parameters_by_group_before_opset_21() {
 }
 
 #[test]
-fn statistics_of_layer_normalisation() {
+fn statistics_of_layer_normalization() {
     let outputs = ["y", "mean", "inverse"];
     for (output, expected) in [("mean", vec![-0.5, 3.5]), ("inverse", vec![1.0 / 1.5, 1.0 / 0.5])] {
         let layer = node("LayerNormalization", &["x", "s"], &outputs).float("epsilon", 0.0);

@@ -258,8 +258,8 @@ fn reading_coordinates_that_no_file_states_is_told() {
     let model = row(10, scales(), vec![doubled()]).node(node("Resize", &["y", "s"], &["z"])).output("z");
     let remarks = |options: &Options| model.read(options).unwrap().remarks;
     let nodes = vec!["y".to_owned(), "z".to_owned()];
-    let told = Remark::Coordinates { op: "Resize", nodes, opset: 10 };
-    assert_eq!(remarks(&Options::default()), [told]);
+    let message = Remark::Coordinates { op: "Resize", nodes, opset: 10 };
+    assert_eq!(remarks(&Options::default()), [message]);
     for half_pixel in [true, false] {
         assert_eq!(remarks(&Options { resize_half_pixel: Some(half_pixel), ..Options::default() }), []);
     }

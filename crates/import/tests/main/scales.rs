@@ -33,22 +33,22 @@ fn values(model: &Model) -> Vec<f32> {
 fn integers_and_real_numbers_stand_for_each_other() {
     let (uint8, int8) = (data_type::UINT8, data_type::INT8);
     let x = || float_tensor("x", &[2, 3], &[-1.0, 0.5, 2.0, 3.0, 300.0, 0.25]);
-    let quantise = |inputs: &[&str]| node("QuantizeLinear", inputs, &["y"]);
+    let quantize = |inputs: &[&str]| node("QuantizeLinear", inputs, &["y"]);
     let scale = |values: &[f32]| float_tensor("s", &[values.len() as i64], values);
     // One scale, bytes without a zero point: halves are rounded to even, and values out of range
     // saturate.
-    let plain = of(13, quantise(&["x", "s"]), vec![x(), float_tensor("s", &[], &[0.5])]);
+    let plain = of(13, quantize(&["x", "s"]), vec![x(), float_tensor("s", &[], &[0.5])]);
     assert_eq!(values(&plain), [0.0, 1.0, 4.0, 6.0, 255.0, 0.0]);
     assert_eq!(result(&plain).element(), ElementType::U8);
     let signed = vec![x(), float_tensor("s", &[], &[0.5]), integers("z", &[], int8, &[10])];
-    let signed = of(13, quantise(&["x", "s", "z"]), signed);
+    let signed = of(13, quantize(&["x", "s", "z"]), signed);
     assert_eq!(values(&signed), [8.0, 11.0, 14.0, 16.0, 127.0, 10.0]);
     assert_eq!(result(&signed).element(), ElementType::I8);
     // One scale per column (axis 1, the default), or per row.
     let by_column = vec![x(), scale(&[1.0, 0.5, 0.25]), integers("z", &[3], uint8, &[1, 2, 3])];
-    assert_eq!(values(&of(13, quantise(&["x", "s", "z"]), by_column)), [0.0, 3.0, 11.0, 4.0, 255.0, 4.0]);
+    assert_eq!(values(&of(13, quantize(&["x", "s", "z"]), by_column)), [0.0, 3.0, 11.0, 4.0, 255.0, 4.0]);
     let by_row = vec![x(), scale(&[1.0, 0.5]), integers("z", &[2], uint8, &[1, 2])];
-    let by_row = |axis: i64| of(13, quantise(&["x", "s", "z"]).int("axis", axis), by_row.clone());
+    let by_row = |axis: i64| of(13, quantize(&["x", "s", "z"]).int("axis", axis), by_row.clone());
     for axis in [0, -2] {
         assert_eq!(values(&by_row(axis)), [0.0, 1.0, 3.0, 8.0, 255.0, 2.0]);
     }
@@ -56,13 +56,13 @@ fn integers_and_real_numbers_stand_for_each_other() {
     assert_eq!(message, "attribute \"axis\" is 2; legal: -2 to 1");
 
     let q = || integers("x", &[2, 3], int8, &[-1, 2, 3, 4, 5, -6]);
-    let dequantise = |inputs: &[&str]| node("DequantizeLinear", inputs, &["y"]);
-    let plain = of(13, dequantise(&["x", "s"]), vec![q(), float_tensor("s", &[], &[0.5])]);
+    let dequantize = |inputs: &[&str]| node("DequantizeLinear", inputs, &["y"]);
+    let plain = of(13, dequantize(&["x", "s"]), vec![q(), float_tensor("s", &[], &[0.5])]);
     assert_eq!(values(&plain), [-0.5, 1.0, 1.5, 2.0, 2.5, -3.0]);
     let by_column = vec![q(), scale(&[1.0, 0.5, 0.25]), integers("z", &[3], int8, &[1, 2, 3])];
-    assert_eq!(values(&of(13, dequantise(&["x", "s", "z"]), by_column)), [-2.0, 0.0, 0.0, 3.0, 1.5, -2.25]);
+    assert_eq!(values(&of(13, dequantize(&["x", "s", "z"]), by_column)), [-2.0, 0.0, 0.0, 3.0, 1.5, -2.25]);
     let by_row = vec![q(), scale(&[1.0, 0.5]), integers("z", &[2], int8, &[1, 2])];
-    let by_row = of(13, dequantise(&["x", "s", "z"]).int("axis", 0), by_row);
+    let by_row = of(13, dequantize(&["x", "s", "z"]).int("axis", 0), by_row);
     assert_eq!(values(&by_row), [-2.0, 1.0, 2.0, 1.0, 1.5, -4.0]);
 }
 
@@ -80,9 +80,9 @@ fn scales_may_be_by_block() {
     let model = of(21, blocks(&["x", "s", "z"], 2), vec![q.clone(), scales.clone(), zeros]);
     assert_eq!(values(&model), [0.0, 0.5, 10.0, 20.0]);
     let x = float_tensor("x", &[1, 4], &[1.0, 2.0, 30.0, 40.0]);
-    let quantise = node("QuantizeLinear", &["x", "s"], &["y"]).int("block_size", 2);
-    let quantise = quantise.int("output_dtype", int8.into());
-    let model = of(21, quantise, vec![x, scales.clone()]);
+    let quantize = node("QuantizeLinear", &["x", "s"], &["y"]).int("block_size", 2);
+    let quantize = quantize.int("output_dtype", int8.into());
+    let model = of(21, quantize, vec![x, scales.clone()]);
     assert_eq!((values(&model), result(&model).element()), (vec![2.0, 4.0, 3.0, 4.0], ElementType::I8));
     let message = of(21, blocks(&["x", "s"], -1), vec![q, scales]).reason().to_string();
     assert_eq!(message, "attribute \"block_size\" is -1; legal: 0 or more");
@@ -217,10 +217,10 @@ fn functions_of_integers_have_the_defaults_of_their_floats() {
 
 /// Zeros have no range; their quantized value represents 0.
 #[test]
-fn nothing_but_zeros_is_quantised_to_zeros() {
+fn nothing_but_zeros_is_quantized_to_zeros() {
     let x = float_tensor("x", &[3], &[0.0; 3]);
-    let quantise = node("DynamicQuantizeLinear", &["x"], &["q", "s", "z"]);
-    let mut model = Model::new(13).node(quantise).node(node("DequantizeLinear", &["q", "s", "z"], &["y"]));
+    let quantize = node("DynamicQuantizeLinear", &["x"], &["q", "s", "z"]);
+    let mut model = Model::new(13).node(quantize).node(node("DequantizeLinear", &["q", "s", "z"], &["y"]));
     model.graph().initializer = vec![x];
     assert_eq!(model.output("y").run(&[]).1, [0.0; 3]);
 }
@@ -231,13 +231,13 @@ fn quotients_are_rounded_to_the_precision() {
     for (precision, expected) in
         [(None, 2049.0), (Some(data_type::FLOAT), 2049.0), (Some(data_type::FLOAT16), 2048.0)]
     {
-        let quantise = node("QuantizeLinear", &["x", "s", "z"], &["y"]);
-        let quantise = match precision {
-            Some(code) => quantise.int("precision", code.into()),
-            None => quantise,
+        let quantize = node("QuantizeLinear", &["x", "s", "z"], &["y"]);
+        let quantize = match precision {
+            Some(code) => quantize.int("precision", code.into()),
+            None => quantize,
         };
         let zero = integers("z", &[], data_type::INT16, &[0]);
         let constants = vec![float_tensor("x", &[1], &[2049.0]), float_tensor("s", &[], &[1.0]), zero];
-        assert_eq!(values(&of(23, quantise, constants)), [expected], "{precision:?}");
+        assert_eq!(values(&of(23, quantize, constants)), [expected], "{precision:?}");
     }
 }

@@ -82,7 +82,7 @@ fn a_bias_is_added_by_channel() {
 /// `(x - mean) / sqrt(variance + epsilon) * scale + offset`, with the statistics of training or of
 /// the operand.
 #[test]
-fn batches_are_normalised() {
+fn batches_are_normalized() {
     let constants = || {
         let two = |graph: Graph, name: &str, values: [f32; 2]| graph.floats(name, &[2], &values);
         let graph = two(two(Graph::default(), "scale", [2.0, 3.0]), "offset", [1.0, -1.0]);
@@ -109,7 +109,7 @@ fn batches_are_normalised() {
 
 /// `x / (bias + alpha * sum(x^2 over the neighbors))^beta`.
 #[test]
-fn responses_are_normalised_by_their_neighbours() {
+fn responses_are_normalized_by_their_neighbors() {
     let lrn = |node: NodeDef| run(Graph::default(), node, &[1, 1, 1, 3], &[1.0, 2.0, 3.0]).1;
     let squares = [5.0f32, 14.0, 13.0];
     let by = |bias: f32, alpha: f32, beta: f32, squares: [f32; 3]| -> Vec<f32> {
@@ -225,15 +225,15 @@ fn images_are_resized() {
         let resize = flags.iter().fold(node(op, "y", &["x", "size"]), |node, flag| node.flag(flag, true));
         run(Graph::default().integers("size", &[2], &[1, columns]), resize, &[1, 1, 2, 1], &[0.0, 8.0]).1
     };
-    let (corners, centres) = (&["align_corners"][..], &["half_pixel_centers"][..]);
+    let (corners, centers) = (&["align_corners"][..], &["half_pixel_centers"][..]);
     assert_eq!(resize("ResizeBilinear", &[], 4), [0.0, 4.0, 8.0, 8.0]);
-    assert_eq!(resize("ResizeBilinear", centres, 4), [0.0, 2.0, 6.0, 8.0]);
+    assert_eq!(resize("ResizeBilinear", centers, 4), [0.0, 2.0, 6.0, 8.0]);
     assert_eq!(resize("ResizeBilinear", corners, 5), [0.0, 2.0, 4.0, 6.0, 8.0]);
     assert_eq!(resize("ResizeNearestNeighbor", &[], 3), [0.0, 0.0, 8.0]);
-    assert_eq!(resize("ResizeNearestNeighbor", centres, 4), [0.0, 0.0, 8.0, 8.0]);
+    assert_eq!(resize("ResizeNearestNeighbor", centers, 4), [0.0, 0.0, 8.0, 8.0]);
     // A position halfway between both is rounded up.
     assert_eq!(resize("ResizeNearestNeighbor", corners, 3), [0.0, 8.0, 8.0]);
-    assert_eq!(resize("ResizeNearestNeighbor", centres, 1), [8.0]);
+    assert_eq!(resize("ResizeNearestNeighbor", centers, 1), [8.0]);
     for op in ["ResizeBilinear", "ResizeNearestNeighbor"] {
         let graph = Graph::default().input("x", &[1, 1, 2, 1]).integers("size", &[2], &[1, 4]);
         let graph = graph.node(node(op, "y", &["x", "size"])).import().unwrap();

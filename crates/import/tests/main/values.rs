@@ -84,7 +84,7 @@ fn dropout_and_identity_pass_through() {
 }
 
 #[test]
-fn batch_normalisation_of_channels() {
+fn batch_normalization_of_channels() {
     let stats = |count: i64| {
         let two = |name: &str, values: [f32; 2]| float_tensor(name, &[count], &values);
         vec![two("s", [2.0, 1.0]), two("b", [1.0, 0.0]), two("m", [1.0, 3.0]), two("v", [3.0, 3.0])]

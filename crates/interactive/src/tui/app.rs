@@ -271,8 +271,8 @@ impl App {
         if is_typed || is_stopped || text.lines().count() > 1 {
             self.output.say(Kind::Printed, text);
         }
-        if let Some(told) = failure {
-            self.output.say(Kind::Failure, told);
+        if let Some(message) = failure {
+            self.output.say(Kind::Failure, message);
         }
     }
 
@@ -351,14 +351,14 @@ impl App {
 
 /// Starts a thread that asks the clock of a copy of the machine.
 fn asked(copy: Box<dyn Machine>) -> Receiver<Result<Vec<Moment>, TargetError>> {
-    let (tell, told) = mpsc::channel();
+    let (tell, moments) = mpsc::channel();
     let ask = move || {
         // The receiver is gone if the debugger has quit.
         let _ = tell.send(copy.moments());
     };
     // Without a thread the channel closes at once, and the receiver sees that.
     let _ = thread::Builder::new().name("clock".to_owned()).spawn(ask);
-    told
+    moments
 }
 
 /// Number of earlier steps that are searched for one that begins an instruction.

@@ -9,7 +9,7 @@ use crate::tui::pane::Border;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Whether the terminal has colors. Otherwise letters are bold, underlined or reversed.
-    pub has_colours: bool,
+    pub has_colors: bool,
     /// Whether the terminal shows characters beyond ASCII.
     pub has_unicode: bool,
 }
@@ -28,7 +28,7 @@ const ASCII: border::Set<'static> = border::Set {
 
 impl Look {
     const fn style(self, color: Color, without: Modifier) -> Style {
-        if self.has_colours { Style::new().fg(color) } else { Style::new().add_modifier(without) }
+        if self.has_colors { Style::new().fg(color) } else { Style::new().add_modifier(without) }
     }
 
     /// Returns the frame of a pane.

@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The terminal cannot be drawn on or has disappeared.
 pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
     // The caller has decided on colors; the environment must not override that.
-    force_color_output(look.has_colours);
+    force_color_output(look.has_colors);
     restored_at_signals()?;
     restored_at_panics();
     enable_raw_mode()?;
@@ -41,11 +41,11 @@ pub fn run(debugger: Debugger, notes: &[String], look: Look) -> io::Result<()> {
 
 /// Makes a panic restore the terminal before its message is printed.
 fn restored_at_panics() {
-    let told = panic::take_hook();
+    let previous = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         // If the terminal is gone, nothing can be reported.
         let _ = leave();
-        told(panic);
+        previous(panic);
     }));
 }
 

@@ -21,13 +21,13 @@ fn answers(messages: &[&str]) -> String {
 
 #[test]
 fn an_editor_is_served() {
-    let told = answers(&[
+    let message = answers(&[
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#,
         r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#,
         r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#,
         r#"{"jsonrpc":"2.0","method":"exit"}"#,
     ]);
-    assert!(told.contains(r#""serverInfo":{"name":"npu lsp""#), "{told}");
+    assert!(message.contains(r#""serverInfo":{"name":"npu lsp""#), "{message}");
 }
 
 #[test]

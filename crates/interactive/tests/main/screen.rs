@@ -7,8 +7,8 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::style::Style;
 use ratatui_core::terminal::Terminal;
 
-pub const PLAIN: Look = Look { has_colours: false, has_unicode: true };
-pub const COLOURED: Look = Look { has_colours: true, has_unicode: true };
+pub const PLAIN: Look = Look { has_colors: false, has_unicode: true };
+pub const COLORED: Look = Look { has_colors: true, has_unicode: true };
 
 pub struct Screen {
     app: App,

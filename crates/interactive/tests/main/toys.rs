@@ -9,7 +9,7 @@ use npukit_interactive::tui::{KEYS, Look};
 use npukit_target::Machine;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use crate::screen::{COLOURED, PLAIN, Screen};
+use crate::screen::{COLORED, PLAIN, Screen};
 use crate::toy::{Op, Toy};
 
 /// m[1] = 2, 2.0625; m[2] = 3, 0.0625; r = 48; m[3] = 15.625, 15.6875; m[3] = 15.9375 (of 18.625),
@@ -240,8 +240,8 @@ fn keys_are_shown() {
 /// Without colors only the styles differ; in ASCII mode only ASCII is written.
 #[test]
 fn terminals_that_show_little_show_it_all() {
-    let (mut with, mut without) = (screen(COLOURED), screen(PLAIN));
-    let mut ascii = screen(Look { has_colours: false, has_unicode: false });
+    let (mut with, mut without) = (screen(COLORED), screen(PLAIN));
+    let mut ascii = screen(Look { has_colors: false, has_unicode: false });
     for screen in [&mut with, &mut without, &mut ascii] {
         screen.keys("sss");
     }
@@ -249,7 +249,7 @@ fn terminals_that_show_little_show_it_all() {
     assert!(ascii.text().is_ascii());
     let yellow = with.style(">r         48", "48");
     assert_eq!(yellow.fg, Some(Color::Yellow));
-    let colours = |screen: &Screen| {
+    let colors = |screen: &Screen| {
         let of = |line: &String, text: char| screen.style(line, &text.to_string());
         let all = screen.lines();
         all.iter()
@@ -257,7 +257,7 @@ fn terminals_that_show_little_show_it_all() {
             .map(|line| of(line, line.chars().next().unwrap()))
             .collect()
     };
-    let styles: Vec<Style> = colours(&without);
+    let styles: Vec<Style> = colors(&without);
     assert!(styles.iter().all(|style| style.fg.is_none_or(|color| color == Color::Reset)));
 }
 
@@ -266,7 +266,7 @@ fn terminals_that_show_little_show_it_all() {
 fn any_size_is_drawn_on() {
     for columns in [1, 2, 5, 20, 40, 79, 99, 100, 300] {
         for lines in [1, 2, 3, 5, 8, 13, 24, 60] {
-            let mut screen = Screen::new(debugger(&OPS), (columns, lines), COLOURED);
+            let mut screen = Screen::new(debugger(&OPS), (columns, lines), COLORED);
             for letter in "ssjk?x]]xx[".chars() {
                 screen.press(KeyCode::Char(letter));
             }

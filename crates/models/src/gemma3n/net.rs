@@ -62,9 +62,9 @@ impl<'a> Net<'a> {
         let at = |part: &str| format!("layers.{}.{part}", layer.index);
         let first = self.row(&at("first_stream"), streams, 0)?;
         let predicted = self.predicted(&at, layer, streams, first)?;
-        let centre = self.row(&at("first_predicted"), predicted, 0)?;
+        let center = self.row(&at("first_predicted"), predicted, 0)?;
         let block = match self.config.attention_input {
-            AttentionInput::Predicted => centre,
+            AttentionInput::Predicted => center,
             AttentionInput::Stream => first,
         };
         let normal = self.norm(&at("attention_in"), block, &layer.attention_norm)?;
@@ -73,7 +73,7 @@ impl<'a> Net<'a> {
         let result = self.feed_forward(&at, layer, attended)?;
         let scale = self.builder.matrix(&layer.altup_scale);
         let result = self.builder.binary(&at("result"), BinaryKind::Mul, result, scale)?;
-        let corrected = self.corrected(&at, layer, [predicted, centre, result])?;
+        let corrected = self.corrected(&at, layer, [predicted, center, result])?;
         let streams = self.with_per_layer(&at, layer, [corrected, result, per_layer])?;
         Ok(Computed { streams, own, all })
     }
@@ -238,9 +238,9 @@ impl<'a> Net<'a> {
         &mut self,
         at: &impl Fn(&str) -> String,
         layer: &Layer,
-        [predicted, centre, result]: [ValueId; 3],
+        [predicted, center, result]: [ValueId; 3],
     ) -> Result<ValueId, DecoderError> {
-        let news = self.builder.binary(&at("innovation"), BinaryKind::Sub, result, centre)?;
+        let news = self.builder.binary(&at("innovation"), BinaryKind::Sub, result, center)?;
         let modes = self.routed(&|part| at(&format!("correct_{part}")), layer, result)?;
         let shares = self.builder.product(&at("correct_shares"), modes, &layer.altup_correct)?;
         let one = self.number("one", 1.0)?;

@@ -50,15 +50,15 @@ impl TopK {
         gate: ValueId,
     ) -> Result<ValueId, DecoderError> {
         let mean = Reduce { kind: ReduceKind::Mean, axes: vec![1], keep_dims: true };
-        let centre = builder.emit(&at("gate_mean"), mean.clone(), vec![gate])?;
-        let apart = builder.binary(&at("gate_apart"), BinaryKind::Sub, gate, centre)?;
+        let center = builder.emit(&at("gate_mean"), mean.clone(), vec![gate])?;
+        let apart = builder.binary(&at("gate_apart"), BinaryKind::Sub, gate, center)?;
         let square = builder.binary(&at("gate_squares"), BinaryKind::Mul, apart, apart)?;
         let variance = builder.emit(&at("gate_variance"), mean, vec![square])?;
         let root = Unary { kind: UnaryKind::Sqrt };
         let deviation = builder.emit(&at("gate_deviation"), root, vec![variance])?;
         let factor = builder.scalar(&at("gate_deviations"), self.deviations)?;
         let far = builder.binary(&at("gate_far"), BinaryKind::Mul, deviation, factor)?;
-        let cutoff = builder.add(&at("gate_cutoff"), centre, far)?;
+        let cutoff = builder.add(&at("gate_cutoff"), center, far)?;
         match self.gate {
             Gate::Above => {
                 let above = builder.binary(&at("gate_above"), BinaryKind::Sub, gate, cutoff)?;

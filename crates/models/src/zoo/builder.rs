@@ -7,7 +7,7 @@ mod arithmetic;
 mod attention;
 mod conv;
 mod dense;
-mod normalisation;
+mod normalization;
 mod pool;
 mod shape;
 

@@ -40,12 +40,12 @@ fn images(
         let (brightness, contrast) = (0.6 * random.normal(), random.uniform(0.5, 1.2));
         let light = plane(random, h, w);
         for channel in 0..c {
-            let colour = plane(random, h, w);
+            let color = plane(random, h, w);
             let tint = 0.3 * random.normal();
-            for (index, (light, colour)) in light.iter().zip(&colour).enumerate() {
+            for (index, (light, color)) in light.iter().zip(&color).enumerate() {
                 let at = place([image, index / w, index % w, channel]);
                 let offset = at.iter().zip(shape).fold(0, |offset, (&at, size)| offset * size + at);
-                let shade = contrast * (0.9 * light + 0.4 * colour);
+                let shade = contrast * (0.9 * light + 0.4 * color);
                 values[offset] = DEVIATION * (brightness + tint + shade);
             }
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_alike_in_either_order_of_axes() {
+    fn neighbors_are_alike_in_either_order_of_axes() {
         for (shape, next) in [([8, 3, 32, 32], 1), ([8, 32, 32, 3], 3)] {
             let values = floats(&shape, 7);
             let power = values.iter().map(|x| x * x).sum::<f32>() / values.len() as f32;

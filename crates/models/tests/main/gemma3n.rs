@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::quantize::rows::Int4Rows;
 use npukit_graph::{Graph, evaluate};
 use npukit_models::gemma3n::{AttentionInput, Cache, Gate, Gemma3n, Gemma3nConfig, Layer, TopK};
 use npukit_numeric::{ElementType, SmallFloat, Tensor};
@@ -190,7 +190,7 @@ fn options_change_what_they_are_for() {
     assert_eq!(floats(&held[1]), rounded);
     let held = run(&Gemma3nConfig { cache: Cache::Int4, ..small() });
     let rows = Int4Rows::new(2, 4, floats(&base[1])).unwrap();
-    assert_eq!(floats(&held[1]), rows.dequantised());
+    assert_eq!(floats(&held[1]), rows.dequantized());
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn seeded_weights_are_shared_and_have_4_bits() {
     let layer = &model.layers()[0];
     for matrix in [&layer.down, &layer.altup_predict, &layer.laurel_right] {
         let rows = Int4Rows::new(matrix.rows(), matrix.columns(), matrix.values()).unwrap();
-        assert_eq!(rows.dequantised(), matrix.values());
+        assert_eq!(rows.dequantized(), matrix.values());
     }
     let graph = model.decode(0, 0).unwrap();
     let count = |name: &str| {

@@ -74,7 +74,7 @@ fn routers_see_a_small_part_and_gates_open_in_the_first_layers() {
 
 /// If the values are as small as the epsilon of the normalization, their scale affects the result.
 #[test]
-fn own_inputs_are_scaled_before_they_are_normalised() {
+fn own_inputs_are_scaled_before_they_are_normalized() {
     let config = small();
     let graph = Gemma3n::new(config.clone(), weights).unwrap().decode(0, 0).unwrap();
     let mut inputs = token(&config);

@@ -33,8 +33,8 @@ enum Error {
     Unknown(String),
     #[error("{path}: {source}", path = path.display())]
     File { path: PathBuf, source: std::io::Error },
-    #[error("{subject}: {told}")]
-    True { subject: String, told: String },
+    #[error("{subject}: {message}")]
+    True { subject: String, message: String },
 }
 
 fn main() -> ExitCode {

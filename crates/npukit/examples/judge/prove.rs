@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use npukit::verbs::verify::{Request, verify};
-use npukit::{Context, Error as NpuError, Program, RunOptions, Source, Tensor, Unset, is_artifact};
+use npukit::{Context, Error as NpuError, Program, RunOptions, Source, Tensor, UninitMemory, is_artifact};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::SplitMix64;
 
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::subjects::{Files, MODEL, Subject};
 
 /// Judgement of a program.
-pub enum Found {
+pub enum Verdict {
     /// It is not proved: what differs, or why it was not compared.
     Caught(String),
     /// It is proved, and gives the same results.
@@ -25,15 +25,15 @@ pub enum Found {
     Missed(String),
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Caught(told) => write!(f, "caught {}", told.replace('\n', " ")),
+            Self::Caught(message) => write!(f, "caught {}", message.replace('\n', " ")),
             Self::Same => write!(f, "same"),
             Self::Rounds([now, before, largest]) => {
                 write!(f, "rounds {now:.2e} for {before:.2e} of {largest:.2e}")
             }
-            Self::Missed(told) => write!(f, "missed {}", told.replace('\n', " ")),
+            Self::Missed(message) => write!(f, "missed {}", message.replace('\n', " ")),
         }
     }
 }
@@ -43,7 +43,7 @@ impl fmt::Display for Found {
 /// # Errors
 ///
 /// Fails if files cannot be read, and if the correct program does not run.
-pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Error> {
+pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Verdict, Error> {
     let model = subject.files();
     let (files, manifest) = read(&model, made)?;
     let request = Request {
@@ -55,12 +55,13 @@ pub fn prove(subject: &Subject, made: &Path, truth: &Path) -> Result<Found, Erro
         Ok(report) if report.proved => {}
         Ok(report) => {
             let first = report.counterexample.map(|found| found.output.tensor);
-            return Ok(Found::Caught(first.unwrap_or_else(|| "not covered".to_owned()))); // Default: no difference was found.
+            return Ok(Verdict::Caught(first.unwrap_or_else(|| "not covered".to_owned()))); // Default: no difference was found.
         }
-        Err(error) => return Ok(Found::Caught(error.to_string())),
+        Err(error) => return Ok(Verdict::Caught(error.to_string())),
     }
     let (true_files, true_manifest) = read(&model, truth)?;
-    let failed = |error: NpuError| Error::True { subject: subject.name.to_owned(), told: error.to_string() };
+    let failed =
+        |error: NpuError| Error::True { subject: subject.name.to_owned(), message: error.to_string() };
     let graph = Source::model(MODEL, "").graph(Context::new(&model)).map_err(failed)?;
     let expected = Source::artifact(&true_manifest).program(Context::new(&true_files)).map_err(failed)?;
     let found = Source::artifact(&manifest).program(Context::new(&files)).map_err(failed)?;
@@ -92,17 +93,17 @@ const FURTHER: f64 = 4.0;
 const SHARE: f64 = 1e-6;
 
 /// Compares the results of a program with the results of a correct one.
-fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Found, Error> {
-    let failed = |error: NpuError| Error::True { subject: subject.to_owned(), told: error.to_string() };
+fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> Result<Verdict, Error> {
+    let failed = |error: NpuError| Error::True { subject: subject.to_owned(), message: error.to_string() };
     let (mut is_same, mut errors, mut largest) = (true, [0.0; 2], 0.0);
     for (number, &(seed, size)) in SAMPLES.iter().enumerate() {
         let (inputs, tensors) = sample(graph, seed, size);
-        let unset = if number == 0 { Unset::Zero } else { Unset::Garbage(seed) };
+        let unset = if number == 0 { UninitMemory::Zero } else { UninitMemory::Garbage(seed) };
         let options = RunOptions { unset, ..RunOptions::default() };
         let truth = numbers(graph, expected, &inputs, &options).map_err(failed)?;
         let results = match numbers(graph, found, &inputs, &options) {
             Ok(results) => results,
-            Err(error) => return Ok(Found::Missed(format!("it is proved and does not run: {error}"))),
+            Err(error) => return Ok(Verdict::Missed(format!("it is proved and does not run: {error}"))),
         };
         let float = evaluate(graph, &tensors).map_err(|error| failed(error.into()))?;
         let float: Vec<f64> = float.iter().flat_map(Tensor::reals).collect();
@@ -114,11 +115,11 @@ fn compared(subject: &str, graph: &Graph, [found, expected]: [&Program; 2]) -> R
     }
     let [now, before] = errors;
     if is_same {
-        Ok(Found::Same)
+        Ok(Verdict::Same)
     } else if now <= FURTHER * before.max(SHARE * largest) {
-        Ok(Found::Rounds([now, before, largest]))
+        Ok(Verdict::Rounds([now, before, largest]))
     } else {
-        Ok(Found::Missed(format!("{now:.2e} from float, the true program {before:.2e}")))
+        Ok(Verdict::Missed(format!("{now:.2e} from float, the true program {before:.2e}")))
     }
 }
 

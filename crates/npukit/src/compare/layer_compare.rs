@@ -30,7 +30,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::numbers::rescale::exponent;
 use crate::report::comparison::Comparison;
 use crate::run::batch::tensors;
@@ -106,7 +106,7 @@ pub(crate) struct Requested {
 
 /// A finished run and its results.
 pub(crate) struct Run<'a> {
-    pub origin: &'a Origin,
+    pub origin: &'a CompileJob,
     pub compiled: &'a dyn Compiled,
     /// Samples as given to the machine.
     pub samples: &'a [Sample],
@@ -164,7 +164,7 @@ pub(crate) fn compare_layers(
 /// Returns each layer as a part of the graph, between the values named in `held` and the graph's
 /// inputs. `None` for a layer without such values.
 pub(crate) fn parts<'a>(
-    origin: &Origin,
+    origin: &CompileJob,
     compiled: &dyn Compiled,
     graph: &Graph,
     held: impl Iterator<Item = &'a str>,

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::inputs::made_up;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::numbers::verdict::worst;
 use crate::run::batch::{in_model_shape, stacks};
 use crate::run::stack::Stack;
@@ -42,7 +42,7 @@ impl TestVectors {
     /// generated.
     pub(crate) fn new(
         compiled: &dyn Compiled,
-        origin: &Origin,
+        origin: &CompileJob,
         files: &[InputFile],
         preprocess: &Preprocess,
         context: Context<'_>,
@@ -71,7 +71,7 @@ impl TestVectors {
 /// Reads the samples in `files`, or generates one without files.
 pub(crate) fn samples(
     compiled: &dyn Compiled,
-    origin: Option<&Origin>,
+    origin: Option<&CompileJob>,
     files: &[InputFile],
     preprocess: &Preprocess,
     context: Context<'_>,

@@ -1,5 +1,5 @@
-//! [`Side`]: a source of a network's values by tensor name. A source is a model in float, a program
-//! on the machine, or stored arrays. `npu run --dump` writes one, `npu diff` compares two.
+//! [`TensorSource`]: a source of a network's values by tensor name. A source is a model in float, a
+//! program on the machine, or stored arrays. `npu run --dump` writes one, `npu diff` compares two.
 //!
 //! A side lists its tensors ([`Line`], in the order of layers) and returns their values sample by
 //! sample, so that the values of all samples never have to be in memory at once.
@@ -67,7 +67,7 @@ impl Line {
 
 /// Values of a tensor for one sample.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct SampleTensor {
     /// Values in the model's scale and axis order.
     pub tensor: Tensor,
     /// The machine's integers in the same order; empty without integers.
@@ -78,20 +78,20 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     /// Values by the names of the model.
-    pub shown: BTreeMap<String, Held>,
+    pub shown: BTreeMap<String, SampleTensor>,
     /// Values as stored, by the names of the compiled graph; empty without a compiled graph.
     pub stored: BTreeMap<String, Tensor>,
     pub saturations: Saturations,
 }
 
 /// Source of a network's values.
-pub(crate) enum Side {
+pub(crate) enum TensorSource {
     Float(Box<float::Float>),
     Machine(Box<machine::Machine>),
     Stored(stored::Stored),
 }
 
-impl Side {
+impl TensorSource {
     /// Returns the tensors in the order of layers.
     pub fn lines(&self) -> &[Line] {
         match self {

@@ -3,7 +3,7 @@
 use npukit_target::ProgramInfo;
 use serde::Serialize;
 
-use crate::run::speed::samples_per_second;
+use crate::run::latency::samples_per_second;
 
 /// Assumed speed of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@
 //! dram = { pj_per_byte = 120, source = "datasheet" }
 //! ```
 
-use npukit_target::{CountedMemory, MacType, MemoryClass, Place};
+use npukit_target::{CountedMemory, ErrorLocation, MacType, MemoryClass};
 use serde::{Deserialize, Deserializer};
 
 use crate::Context;
@@ -26,7 +26,7 @@ pub const TECHNOLOGIES: [(&str, &str); 1] =
 /// Extension of files with tables.
 const EXTENSION: &str = ".toml";
 /// Largest legal energy in pJ.
-const MOST_PJ: f64 = 1e9;
+const MAX_PJ: f64 = 1e9;
 
 /// Table of energies. A figure that it does not have is unknown.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -115,10 +115,10 @@ pub struct SramFigure {
 /// Reads a legal energy.
 fn picojoules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let energy = f64::deserialize(deserializer)?;
-    if (0.0..=MOST_PJ).contains(&energy) {
+    if (0.0..=MAX_PJ).contains(&energy) {
         return Ok(energy);
     }
-    Err(serde::de::Error::custom(format!("energy is {energy} pJ: legal values are 0 to {MOST_PJ}")))
+    Err(serde::de::Error::custom(format!("energy is {energy} pJ: legal values are 0 to {MAX_PJ}")))
 }
 
 impl Technology {
@@ -152,7 +152,7 @@ impl Technology {
         toml::from_str(text).map_err(|error| {
             // Default: an error of the whole file is in its first line.
             let start = error.span().map_or(0, |span| span.start);
-            let line = Place::of_byte(text, start).line.unwrap_or(1);
+            let line = ErrorLocation::of_byte(text, start).line.unwrap_or(1);
             Error::Technology { path: path.to_owned(), line, reason: error.message().to_owned() }
         })
     }
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn errors_have_a_line_and_the_legal_keys() {
         let head = "name = \"t\"\nsource = \"s\"\n";
-        let told = |rest: &str| match Technology::from_toml("t.toml", &format!("{head}{rest}")) {
+        let message = |rest: &str| match Technology::from_toml("t.toml", &format!("{head}{rest}")) {
             Err(Error::Technology { line, reason, .. }) => (line, reason),
             other => panic!("{rest}: {other:?}"),
         };
@@ -244,7 +244,7 @@ mod tests {
             ("[memory]\nsram = [\n{ bytes = 8, pj = 1 }]", 5, ["unknown field `pj`", "`pj_per_byte`"]),
             ("volts = 1", 3, ["unknown field `volts`", "`mac`, `memory`"]),
         ] {
-            let (found, reason) = told(rest);
+            let (found, reason) = message(rest);
             assert!(found == line && parts.iter().all(|part| reason.contains(part)), "{found} {reason}");
         }
         let nameless = Technology::from_toml("t.toml", "source = \"s\"").unwrap_err().to_string();

@@ -8,8 +8,8 @@ use npukit_import::llm::LlmError;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{
-    Diagnosis, ErrorKind, Fault, ManifestError, OptionError, Place, PortError, ReadError, SegmentError,
-    TargetError,
+    Diagnosis, ErrorKind, ErrorLocation, Fault, ManifestError, OptionError, PortError, ReadError,
+    SegmentError, TargetError,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ impl Error {
         Diagnostic::of(self.code(), self).at(self.place())
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ErrorLocation {
         match self {
             Self::NotReport { path, .. }
             | Self::NeedlessTarget { path }
@@ -68,25 +68,25 @@ impl Error {
             | Self::Simplify { path, .. }
             | Self::UnknownInput { path, .. }
             | Self::Certificate { path, .. }
-            | Self::Labels { path, .. } => Place::file(path),
+            | Self::Labels { path, .. } => ErrorLocation::file(path),
             Self::HeldOut { path, line } | Self::HeldOutPrompt { path, line, .. } => {
-                Place::line(*line).in_file(Some(path))
+                ErrorLocation::line(*line).in_file(Some(path))
             }
-            Self::Technology { path, line, .. } => Place::line(*line).in_file(Some(path)),
-            Self::NotText { path, offset } => Place::offset(*offset).in_file(Some(path)),
+            Self::Technology { path, line, .. } => ErrorLocation::line(*line).in_file(Some(path)),
+            Self::NotText { path, offset } => ErrorLocation::offset(*offset).in_file(Some(path)),
             Self::Import { path, source } => model_place(source).in_file(Some(path)),
             Self::Description { path, source } => description_place(source).in_file(Some(path)),
             Self::Checkpoint { path, source } => checkpoint_place(path, source),
             Self::Read(error) => npukit_target::Diagnose::diagnosis(error).place,
             Self::NotProved { report } => {
                 let found = report.counterexample.as_ref();
-                Place::of_instruction(
+                ErrorLocation::of_instruction(
                     found.and_then(|found| found.instruction),
                     found.and_then(|found| found.layer.as_deref()),
                 )
             }
             Self::Array(error) => npukit_target::Diagnose::diagnosis(error).place,
-            _ => Place::default(),
+            _ => ErrorLocation::default(),
         }
     }
 }
@@ -95,44 +95,46 @@ impl Error {
 fn parts(path: &str, error: &ImportError) -> Vec<Diagnostic> {
     let ImportError::Problems { problems } = error else { return Vec::new() };
     let part = |problem: &NodeProblem| {
-        let place = Place::node(&problem.node).in_file(Some(path));
+        let place = ErrorLocation::node(&problem.node).in_file(Some(path));
         let message = format!("{}: {}", problem.op, problem.reason);
         Diagnostic::error(problem.code(), message).with_help(Some(problem.hint.clone())).at(place)
     };
     problems.iter().map(part).collect()
 }
 
-fn model_place(error: &ImportError) -> Place {
+fn model_place(error: &ImportError) -> ErrorLocation {
     match error {
         ImportError::Truncated { offset, .. } | ImportError::NotModel { offset, .. } => {
-            Place::offset(*offset)
+            ErrorLocation::offset(*offset)
         }
-        _ => Place::default(),
+        _ => ErrorLocation::default(),
     }
 }
 
-fn description_place(error: &DecoderFileError) -> Place {
+fn description_place(error: &DecoderFileError) -> ErrorLocation {
     match error {
-        DecoderFileError::Toml { line, column, .. } => Place::text(*line, *column),
-        DecoderFileError::NotText { offset } => Place::offset(*offset),
+        DecoderFileError::Toml { line, column, .. } => ErrorLocation::text(*line, *column),
+        DecoderFileError::NotText { offset } => ErrorLocation::offset(*offset),
         DecoderFileError::File { path, .. }
         | DecoderFileError::Format { path, .. }
         | DecoderFileError::Missing { path, .. }
         | DecoderFileError::Elements { path, .. }
-        | DecoderFileError::Unused { path, .. } => Place::file(path),
-        _ => Place::default(),
+        | DecoderFileError::Unused { path, .. } => ErrorLocation::file(path),
+        _ => ErrorLocation::default(),
     }
 }
 
 /// Returns the place of an error in the model at `path`, or in a file of that folder.
-fn checkpoint_place(path: &str, error: &LlmError) -> Place {
+fn checkpoint_place(path: &str, error: &LlmError) -> ErrorLocation {
     match error {
-        LlmError::Gguf { offset, .. } => usize::try_from(*offset)
-            .map_or_else(|_| Place::file(path), |offset| Place::offset(offset).in_file(Some(path))),
+        LlmError::Gguf { offset, .. } => usize::try_from(*offset).map_or_else(
+            |_| ErrorLocation::file(path),
+            |offset| ErrorLocation::offset(offset).in_file(Some(path)),
+        ),
         LlmError::Json { path: name, line, column, .. } => {
-            Place::text(*line, *column).in_file(Some(&format!("{path}/{name}")))
+            ErrorLocation::text(*line, *column).in_file(Some(&format!("{path}/{name}")))
         }
-        _ => Place::file(path),
+        _ => ErrorLocation::file(path),
     }
 }
 
@@ -171,16 +173,16 @@ fn fault_of_text(fault: &dyn miette::Diagnostic, text: Option<&dyn miette::Sourc
 const INVALID_TEXT: &str = "invalid-text";
 
 /// Returns the position of byte `offset` in a text.
-fn place_in(text: &dyn miette::SourceCode, offset: usize) -> Option<Place> {
+fn place_in(text: &dyn miette::SourceCode, offset: usize) -> Option<ErrorLocation> {
     let before = text.read_span(&(0, offset).into(), 0, 0).ok()?; // Default: no location if the offset is out of range.
-    let place = Place::of_byte(std::str::from_utf8(before.data()).ok()?, offset);
+    let place = ErrorLocation::of_byte(std::str::from_utf8(before.data()).ok()?, offset);
     Some(place.in_file(before.name()))
 }
 
 /// Returns the faults of an error of any type. `whole` is the error as a user sees it, `fault` is
 /// the target's own cause.
 fn of_any(whole: &TargetError, fault: &(dyn StdError + 'static), file: Option<&str>) -> Vec<Diagnostic> {
-    let Diagnosis { code, place, faults } = recognise(fault).unwrap_or_else(|| unknown(whole.code()));
+    let Diagnosis { code, place, faults } = recognize(fault).unwrap_or_else(|| unknown(whole.code()));
     let place = place.in_file(file);
     if faults.is_empty() {
         return vec![Diagnostic::error(code, chain(whole)).at(place)];
@@ -192,12 +194,12 @@ fn of_any(whole: &TargetError, fault: &(dyn StdError + 'static), file: Option<&s
 }
 
 fn unknown(code: &'static str) -> Diagnosis {
-    Diagnosis { code, place: Place::default(), faults: Vec::new() }
+    Diagnosis { code, place: ErrorLocation::default(), faults: Vec::new() }
 }
 
 /// Identifies an error: the code comes from the innermost known cause, the location from the outer
 /// ones.
-fn recognise(error: &(dyn StdError + 'static)) -> Option<Diagnosis> {
+fn recognize(error: &(dyn StdError + 'static)) -> Option<Diagnosis> {
     causes(error)
         .filter_map(|cause| kinds().find_map(|kind| kind.diagnose(cause)))
         .reduce(Diagnosis::caused_by)
@@ -259,9 +261,12 @@ mod tests {
     #[test]
     fn causes_are_told_once() {
         let error = Error::Read(ReadError::Absent { path: "x".to_owned() });
-        let told = error.diagnostics();
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].code.as_str(), told[0].place.file.as_deref()), ("no-such-file", Some("x")));
-        assert_eq!(told[0].message, "cannot read `x`: there is no such file");
+        let messages = error.diagnostics();
+        assert_eq!(messages.len(), 1);
+        assert_eq!(
+            (messages[0].code.as_str(), messages[0].place.file.as_deref()),
+            ("no-such-file", Some("x"))
+        );
+        assert_eq!(messages[0].message, "cannot read `x`: there is no such file");
     }
 }

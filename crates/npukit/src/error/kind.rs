@@ -84,16 +84,16 @@ impl Error {
             | Self::NeedlessTarget { .. }
             | Self::FloatOnly { .. }
             | Self::NeedlessOption { .. }
-            | Self::NeedlessLike { .. }
+            | Self::NeedlessModel { .. }
             | Self::NotComparable { .. }
             | Self::UnfitOption { .. }
-            | Self::NotByHand { .. }
-            | Self::OnlyByHand { .. }
+            | Self::NotAssembly { .. }
+            | Self::OnlyAssembly { .. }
             | Self::NoMotion { .. }
-            | Self::HandInput { .. }
+            | Self::AssemblyInput { .. }
             | Self::NoBest { .. }
             | Self::UnknownDump { .. }
-            | Self::Hand(_)
+            | Self::MemoryFile(_)
             | Self::NoCalibration
             | Self::Preprocess { .. }
             | Self::NothingToPrepare

@@ -62,7 +62,7 @@ enum Comparison {
 
 /// Value of a term.
 #[derive(Clone, Debug, PartialEq)]
-enum Found {
+enum TermValue {
     Number(f64),
     Word(String),
     Truth(bool),
@@ -112,7 +112,7 @@ impl Condition {
     /// an unknown value.
     pub fn holds(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         match self.term.value(lookup)? {
-            Found::Truth(truth) => Some(truth),
+            TermValue::Truth(truth) => Some(truth),
             _ => None,
         }
     }
@@ -158,58 +158,62 @@ impl Term {
         }
     }
 
-    fn value(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
+    fn value(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<TermValue> {
         Some(match self {
-            Self::Number(number) => Found::Number(*number),
-            Self::Word(word) => Found::Word(word.clone()),
+            Self::Number(number) => TermValue::Number(*number),
+            Self::Word(word) => TermValue::Word(word.clone()),
             Self::Name(name) => match lookup(name)? {
-                Value::Number(number) => Found::Number(number.as_f64()?),
-                Value::String(word) => Found::Word(word),
-                Value::Bool(truth) => Found::Truth(truth),
+                Value::Number(number) => TermValue::Number(number.as_f64()?),
+                Value::String(word) => TermValue::Word(word),
+                Value::Bool(truth) => TermValue::Truth(truth),
                 _ => return None,
             },
-            Self::Negated(term) => Found::Number(-term.number(lookup)?),
-            Self::Not(term) => Found::Truth(!term.truth(lookup)?),
+            Self::Negated(term) => TermValue::Number(-term.number(lookup)?),
+            Self::Not(term) => TermValue::Truth(!term.truth(lookup)?),
             Self::Chain(first, rest) => return chain(first, rest, lookup),
         })
     }
 
     fn truth(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         match self.value(lookup)? {
-            Found::Truth(truth) => Some(truth),
+            TermValue::Truth(truth) => Some(truth),
             _ => None,
         }
     }
 
     fn number(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         match self.value(lookup)? {
-            Found::Number(number) => Some(number),
+            TermValue::Number(number) => Some(number),
             _ => None,
         }
     }
 }
 
 /// Evaluates a chain of operators of one precedence level.
-fn chain(first: &Term, rest: &[(Operator, Term)], lookup: &dyn Fn(&str) -> Option<Value>) -> Option<Found> {
+fn chain(
+    first: &Term,
+    rest: &[(Operator, Term)],
+    lookup: &dyn Fn(&str) -> Option<Value>,
+) -> Option<TermValue> {
     let terms = || std::iter::once(first).chain(rest.iter().map(|(_, term)| term));
     let (operator, _) = rest.first()?;
     Some(match operator {
-        Operator::And => Found::Truth(all(terms().map(|term| term.truth(lookup)))?),
-        Operator::Or => Found::Truth(!all(terms().map(|term| term.truth(lookup).map(|truth| !truth)))?),
+        Operator::And => TermValue::Truth(all(terms().map(|term| term.truth(lookup)))?),
+        Operator::Or => TermValue::Truth(!all(terms().map(|term| term.truth(lookup).map(|truth| !truth)))?),
         Operator::Compared(_) => {
             // `1 <= x <= 3` means two comparisons.
             let pairs = terms().zip(rest).map(|(left, (operator, right))| match operator {
                 Operator::Compared(comparison) => comparison.of(&left.value(lookup)?, &right.value(lookup)?),
                 _ => None,
             });
-            Found::Truth(all(pairs)?)
+            TermValue::Truth(all(pairs)?)
         }
         _ => {
             let mut number = first.number(lookup)?;
             for (operator, term) in rest {
                 number = operator.of(number, term.number(lookup)?);
             }
-            Found::Number(number)
+            TermValue::Number(number)
         }
     })
 }
@@ -240,11 +244,11 @@ impl Operator {
 }
 
 impl Comparison {
-    fn of(self, left: &Found, right: &Found) -> Option<bool> {
+    fn of(self, left: &TermValue, right: &TermValue) -> Option<bool> {
         let order = match (left, right) {
-            (Found::Number(left), Found::Number(right)) => left.partial_cmp(right)?,
-            (Found::Word(left), Found::Word(right)) => left.cmp(right),
-            (Found::Truth(left), Found::Truth(right)) => left.cmp(right),
+            (TermValue::Number(left), TermValue::Number(right)) => left.partial_cmp(right)?,
+            (TermValue::Word(left), TermValue::Word(right)) => left.cmp(right),
+            (TermValue::Truth(left), TermValue::Truth(right)) => left.cmp(right),
             // Values of different kinds are never equal.
             _ => return (self == Self::Other).then_some(true).or(Some(false)),
         };

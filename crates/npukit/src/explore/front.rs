@@ -113,7 +113,7 @@ mod tests {
         let all: Vec<Option<Figures>> = figures.iter().map(|figures| Some(figures.to_vec())).collect();
         assert_eq!(ranks(all), [0, 0, 1, 0, 3, 2]);
         assert_eq!(ranks(vec![None, Some(vec![1.0]), Some(vec![1.0])]), [usize::MAX, 0, 0]);
-        let space = Space::from_toml("target = \"chip\"\nminimise = \"cycles\"").unwrap();
+        let space = Space::from_toml("target = \"chip\"\nminimize = \"cycles\"").unwrap();
         let point = |cycles| Point { cycles, ..Point::default() };
         let points = [Some(5), None, Some(3), Some(4), Some(9)].map(point);
         assert_eq!(Front::new(&space).better_half(&points), [true, false, true, true, false]);

@@ -104,7 +104,7 @@ mod tests {
         epsilon: Option<f64>,
         figures: &[(f64, f64, f64)],
     ) -> (Vec<u64>, Vec<(u64, u64)>) {
-        let space = Space::from_toml(&format!("target = \"t\"\nminimise = {objectives}")).unwrap();
+        let space = Space::from_toml(&format!("target = \"t\"\nminimize = {objectives}")).unwrap();
         let mut points = points(figures);
         mark(&mut points, &space, epsilon);
         let front = points.iter().filter(|point| point.pareto).map(|point| point.index).collect();
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn more_is_better_where_it_is() {
-        let space = Space::from_toml("target = \"t\"\nmaximise = \"argmax_agree\"").unwrap();
+        let space = Space::from_toml("target = \"t\"\nmaximize = \"argmax_agree\"").unwrap();
         let mut points = points(&[(1.0, 9.0, 9.0), (1.0, 4.0, 9.0), (1.0, 1.0, 9.0)]);
         for (point, agree) in points.iter_mut().zip([1.0, 0.995, 0.9]) {
             point.argmax_agree = Some(agree);

@@ -97,7 +97,7 @@ pub struct ModelPoint {
     /// Number of samples per second.
     pub frames_per_second: Option<f64>,
     /// Share of the multipliers' capacity that the model's MACs used, from 0 to 1.
-    pub utilisation: Option<f64>,
+    pub utilization: Option<f64>,
     /// Largest difference from float, relative to the range of the output.
     pub relative_error: Option<f64>,
     /// Signal-to-noise ratio in decibels.
@@ -120,7 +120,7 @@ impl ModelPoint {
             "cycles" => self.cycles.map(|cycles| cycles as f64),
             "frames_per_second" => self.frames_per_second,
             "instructions" => Some(self.instructions as f64),
-            "utilisation" => self.utilisation,
+            "utilization" => self.utilization,
             "relative_error" => self.relative_error,
             "snr_db" => self.snr_db,
             "argmax_agree" => self.argmax_agree,

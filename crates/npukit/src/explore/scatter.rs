@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use npukit_base::plural;
-use npukit_report::figure::{Class, Groups, MOST_GROUPS, Mark, Scatter};
+use npukit_report::figure::{Class, Groups, MAX_GROUPS, Mark, Scatter};
 use serde_json::Value;
 
 use super::point::{Metric, Point};
@@ -85,7 +85,7 @@ impl<'a> Values<'a> {
     /// more values than groups.
     fn group_at(&self, place: usize) -> usize {
         let count = self.sorted.len();
-        if count <= MOST_GROUPS { place } else { place * MOST_GROUPS / count }
+        if count <= MAX_GROUPS { place } else { place * MAX_GROUPS / count }
     }
 
     fn group(&self, point: &Point) -> Option<usize> {
@@ -94,7 +94,7 @@ impl<'a> Values<'a> {
     }
 
     fn groups(&self) -> Groups {
-        let mut groups: Vec<Vec<&Value>> = vec![Vec::new(); self.sorted.len().min(MOST_GROUPS)];
+        let mut groups: Vec<Vec<&Value>> = vec![Vec::new(); self.sorted.len().min(MAX_GROUPS)];
         for (place, value) in self.sorted.iter().enumerate() {
             groups[self.group_at(place)].push(value);
         }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn svg(color_by: Option<&str>, label_by: Option<&str>) -> String {
-        let text = "target = \"t\"\nminimise = [\"milliseconds\", \"relative_error\"]";
+        let text = "target = \"t\"\nminimize = [\"milliseconds\", \"relative_error\"]";
         scatter(
             &points(),
             &Space::from_toml(text).unwrap(),
@@ -217,7 +217,7 @@ mod tests {
         let points: Vec<Point> = (1..=20).map(point).collect();
         let values = Values::of(&points, "size");
         let groups = values.groups();
-        assert_eq!((groups.values.len(), groups.are_amounts), (MOST_GROUPS, true));
+        assert_eq!((groups.values.len(), groups.are_amounts), (MAX_GROUPS, true));
         assert_eq!((groups.values[0].as_str(), groups.values[7].as_str()), ("1 to 3", "19 to 20"));
         assert_eq!((values.group(&points[0]), values.group(&points[19])), (Some(0), Some(7)));
     }

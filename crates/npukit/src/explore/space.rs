@@ -3,7 +3,7 @@
 //! ```toml
 //! target = "NAME:PRESET"                  # or a list: all combinations with each
 //! where = ["accumulator_depth <= local_depth", "bram <= 140"]
-//! minimise = ["milliseconds", "bram"]       # and `maximise`
+//! minimize = ["milliseconds", "bram"]       # and `maximize`
 //!
 //! [parameters]                              # as listed by `npu targets NAME:PRESET`
 //! array_size = { powers_of_two = [4, 16] }  # 4, 8, 16
@@ -62,12 +62,12 @@ pub struct Objective {
 const MOST: usize = 1 << 20;
 /// Keys of the file.
 const KEYS: [&str; 8] =
-    ["target", "parameters", "options", "where", "minimize", "maximize", "minimise", "maximise"];
+    ["target", "parameters", "options", "where", "minimize", "maximize", "minimize", "maximize"];
 /// Keys of objectives, in both spellings, and whether more is better.
 const OBJECTIVES: [(&str, bool); 4] =
-    [("minimise", false), ("minimize", false), ("maximise", true), ("maximize", true)];
+    [("minimize", false), ("minimize", false), ("maximize", true), ("maximize", true)];
 /// Maximum number of values in a range.
-const MOST_VALUES: usize = 1 << 16;
+const MAX_VALUES: usize = 1 << 16;
 /// Objective if the file names none.
 const USUAL: &str = "milliseconds";
 
@@ -103,7 +103,7 @@ impl Space {
             }
         }
         if objectives.is_empty() {
-            objectives.push(objective("minimise", USUAL, false)?);
+            objectives.push(objective("minimize", USUAL, false)?);
         }
         let (parameters, options) =
             (choices("parameters", table.get("parameters"))?, choices("options", table.get("options"))?);
@@ -149,9 +149,9 @@ impl Space {
                 if !is_known {
                     let names = machines.iter().flat_map(BTreeMap::keys).map(String::as_str);
                     let meant = suggestion(name, names.chain(METRICS.iter().map(|metric| metric.name)));
-                    let told =
+                    let message =
                         format!("in `{condition}`, `{name}` is neither a figure nor a parameter{meant}");
-                    return Err(wrong("where", told));
+                    return Err(wrong("where", message));
                 }
             }
         }
@@ -306,12 +306,12 @@ fn powers_of_two(key: &str, keys: usize, ends: &Toml) -> Result<Vec<Value>, Spac
     let ends: Option<Vec<i64>> =
         ends.as_array().map(|ends| ends.iter().filter_map(Toml::as_integer).collect());
     let Some([first, last]) = ends.as_deref() else {
-        let told = "`powers_of_two` needs the first and the last value, such as `[4, 64]`";
-        return Err(wrong(key, told.to_owned()));
+        let message = "`powers_of_two` needs the first and the last value, such as `[4, 64]`";
+        return Err(wrong(key, message.to_owned()));
     };
     if keys > 1 || *first < 1 || first.count_ones() != 1 || last.count_ones() != 1 || last < first {
-        let told = "`powers_of_two` takes two powers of two, the larger one last, and no other keys";
-        return Err(wrong(key, told.to_owned()));
+        let message = "`powers_of_two` takes two powers of two, the larger one last, and no other keys";
+        return Err(wrong(key, message.to_owned()));
     }
     let count = last.trailing_zeros() - first.trailing_zeros();
     Ok((0..=count).map(|power| Value::from(first << power)).collect())
@@ -345,8 +345,8 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
         (Some(_), Some(_)) => false,
     };
     if !is_growing || to < from {
-        let told = "a range increases from `from` to `to`, by a `step` above 0 or by a `factor` above 1";
-        return Err(wrong(key, told.to_owned()));
+        let message = "a range increases from `from` to `to`, by a `step` above 0 or by a `factor` above 1";
+        return Err(wrong(key, message.to_owned()));
     }
     let is_whole = |number: f64| number.fract() == 0.0;
     let whole = [Some(from), step, factor].into_iter().flatten().all(is_whole);
@@ -361,8 +361,8 @@ fn range(key: &str, keys: &toml::Table) -> Result<Vec<Value>, SpaceError> {
         if value > to * (1.0 + f64::EPSILON) {
             return Ok(values);
         }
-        if values.len() == MOST_VALUES {
-            return Err(wrong(key, format!("a range can have at most {MOST_VALUES} values")));
+        if values.len() == MAX_VALUES {
+            return Err(wrong(key, format!("a range can have at most {MAX_VALUES} values")));
         }
         values.push(if whole { Value::from(value as i64) } else { Value::from(value) });
     }
@@ -408,7 +408,7 @@ mod tests {
             let [least, most] = spelled;
             space(&format!("target = \"t\"\n{least} = \"dsp\"\n{most} = \"snr_db\"")).objectives
         };
-        assert_eq!(objectives(["minimize", "maximize"]), objectives(["minimise", "maximise"]));
+        assert_eq!(objectives(["minimize", "maximize"]), objectives(["minimize", "maximize"]));
     }
 
     #[test]
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        for (text, told) in [
+        for (text, message) in [
             ("", "`target`: a space needs a target"),
             (
                 "target = \"chip:a\"\nparameter = 3",
@@ -459,8 +459,8 @@ mod tests {
             ),
             ("target = 3", "`target`: 3 is not a string"),
             (
-                "target = \"chip:a\"\nminimise = \"speed\"",
-                "`minimise`: unknown figure `speed`; known figures: milliseconds",
+                "target = \"chip:a\"\nminimize = \"speed\"",
+                "`minimize`: unknown figure `speed`; known figures: milliseconds",
             ),
             ("target = \"chip:a\"\nwhere = \"bram <\"", "`bram <` is not a condition"),
             ("target = \"chip:a\"\n[parameters]\nx = []", "`parameters.x`: the list of values is empty"),
@@ -483,7 +483,7 @@ mod tests {
             ),
             ("target = ", "TOML parse error at line 1"),
         ] {
-            assert!(error(text).contains(told), "{text}: {}", error(text));
+            assert!(error(text).contains(message), "{text}: {}", error(text));
         }
         let side = "{ from = 1, to = 60000 }";
         let huge = space(&format!(

@@ -8,7 +8,7 @@ use super::point::{METRICS, Point};
 use crate::verbs::time::quoted;
 
 /// Figures of each model, if there are several models.
-const OF_MODELS: [&str; 5] = ["milliseconds", "cycles", "utilisation", "relative_error", "argmax_agree"];
+const OF_MODELS: [&str; 5] = ["milliseconds", "cycles", "utilization", "relative_error", "argmax_agree"];
 
 /// Formats one line per point: its place and target, the chosen values, every figure, and its
 /// ranking. If there are several models, columns such as `m.onnx:cycles` follow.

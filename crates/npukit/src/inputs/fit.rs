@@ -14,7 +14,7 @@ use crate::error::{Error, PREPROCESSING};
 use npukit_target::to_element;
 
 /// Samples for an input, joined along the first axis.
-struct Found {
+struct FittedInput {
     tensor: Tensor,
     /// Channel axis, if known.
     channels: Option<usize>,
@@ -23,7 +23,7 @@ struct Found {
 }
 
 /// Way to interpret an array; returns `None` if it does not apply.
-type Way = fn(&Tensor, &Wanted) -> Option<Found>;
+type Way = fn(&Tensor, &Wanted) -> Option<FittedInput>;
 
 /// All ways, in the order in which they are tried.
 const WAYS: [Way; 5] =
@@ -72,7 +72,7 @@ pub(super) fn fit_rows(
     let Some(vectors) = wanted.port.vectors else { return fit(rows, wanted, preprocess, notes) };
     let port = Port { shape: vectors.shape.to_vec(), ..wanted.port.without_vectors() };
     // Rows do not show which lanes are channels.
-    let found = Found { tensor: rows, channels: None, note: None };
+    let found = FittedInput { tensor: rows, channels: None, note: None };
     Ok(port.split(&prepare(preprocess, wanted, found, notes)?)?)
 }
 
@@ -137,7 +137,7 @@ fn whole(
 fn prepare(
     preprocess: &Preprocess,
     wanted: &Wanted,
-    found: Found,
+    found: FittedInput,
     notes: &mut Vec<String>,
 ) -> Result<Tensor, Error> {
     if let Some(element) = wanted.element.filter(|element| !element.is_float() && !preprocess.is_nothing()) {
@@ -148,26 +148,26 @@ fn prepare(
 }
 
 /// Uses the array unchanged.
-fn as_it_is(tensor: Tensor, wanted: &Wanted) -> Found {
+fn as_it_is(tensor: Tensor, wanted: &Wanted) -> FittedInput {
     let Wanted { port, channels, .. } = wanted;
     // Samples may have one additional axis in front.
     let more = tensor.shape().len().checked_sub(port.shape.len());
     let channels = more.zip(*channels).map(|(more, axis)| axis + more);
-    Found { tensor, channels, note: None }
+    FittedInput { tensor, channels, note: None }
 }
 
 /// Interprets the array as one sample without a batch axis.
-fn without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+fn without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<FittedInput> {
     let Wanted { port, channels, .. } = wanted;
     let rest = port.shape.strip_prefix(&[1]).filter(|rest| !rest.is_empty())?;
     let with = reshaped(tensor, &port.shape).filter(|_| tensor.shape() == rest)?;
     let note = format!("has shape {:?}: an axis for the batch was added in front", tensor.shape());
-    Some(Found { tensor: with, channels: *channels, note: Some(note) })
+    Some(FittedInput { tensor: with, channels: *channels, note: Some(note) })
 }
 
 /// Interprets the array as images in the other layout: channels last for an input with channels
 /// first, or the reverse.
-fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<FittedInput> {
     let other = Layout::of(wanted)?;
     if !other.port.takes(tensor.shape()) {
         return None;
@@ -184,7 +184,7 @@ fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
 }
 
 /// Like [`of_other_layout`], for a single image without a batch axis.
-fn of_other_layout_without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+fn of_other_layout_without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<FittedInput> {
     let other = Layout::of(wanted)?;
     if other.port.shape.strip_prefix(&[1]) != Some(tensor.shape()) {
         return None;
@@ -216,18 +216,18 @@ impl<'a> Layout<'a> {
     }
 
     /// Converts samples in this layout, given with `shape`.
-    fn found(&self, tensor: &Tensor, shape: &[usize]) -> Option<Found> {
+    fn found(&self, tensor: &Tensor, shape: &[usize]) -> Option<FittedInput> {
         let transposed = Transpose { perm: self.perm.to_vec() }.eval(&[tensor]).ok()?.pop()?;
         let transposed = transposed.with_element(tensor.element()).ok()?;
         let [from, to] = self.names;
         let note =
             format!("has shape {shape:?}, which is {from}: it was transposed to {to}, as the input is");
-        Some(Found { tensor: transposed, channels: self.wanted.channels, note: Some(note) })
+        Some(FittedInput { tensor: transposed, channels: self.wanted.channels, note: Some(note) })
     }
 }
 
 /// Interprets the array as a shape that differs only in axes of size 1.
-fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<FittedInput> {
     let Wanted { port, channels, .. } = wanted;
     let (given, sample) = (tensor.shape(), &port.shape[..]);
     let (shape, more) = if sizes(given) == sizes(sample) {
@@ -238,7 +238,7 @@ fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
         (std::iter::once(*count).chain(sample.iter().copied()).collect(), 1)
     };
     let note = format!("has shape {given:?} and was read as {shape:?}, which differs only in axes of size 1");
-    Some(Found {
+    Some(FittedInput {
         tensor: reshaped(tensor, &shape)?,
         channels: channels.map(|axis| axis + more),
         note: Some(note),
@@ -252,7 +252,7 @@ fn sizes(shape: &[usize]) -> Vec<usize> {
 
 /// Interprets the array as rows with fewer channels than the vectors of a program without the
 /// model's shape.
-fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<FittedInput> {
     let port = &wanted.port;
     let [rows, lanes] = port.only_vectors()?;
     let (&channels, front) = tensor.shape().split_last()?;
@@ -264,7 +264,7 @@ fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
         "has shape {:?}: its {channels} channels were padded with zeros to the {lanes} lanes of a row",
         tensor.shape()
     );
-    Some(Found { tensor: reshaped(tensor, &[all, channels])?, channels: Some(1), note: Some(note) })
+    Some(FittedInput { tensor: reshaped(tensor, &[all, channels])?, channels: Some(1), note: Some(note) })
 }
 
 /// Returns the number of positions in `front`, if they form whole samples of `rows` positions: `[N
@@ -364,13 +364,13 @@ mod tests {
 
     #[test]
     fn axes_of_one_element_make_no_difference() {
-        let grey = wanted(&[1, 1, 4, 5], None, Some(1));
-        assert_eq!(outcome(&[4, 5], &grey), (1, 1.0, true));
-        assert_eq!(outcome(&[9, 4, 5], &grey), (9, 1.0, true));
-        assert_eq!(outcome(&[1, 4, 5, 1, 1], &grey), (1, 1.0, true));
+        let gray = wanted(&[1, 1, 4, 5], None, Some(1));
+        assert_eq!(outcome(&[4, 5], &gray), (1, 1.0, true));
+        assert_eq!(outcome(&[9, 4, 5], &gray), (9, 1.0, true));
+        assert_eq!(outcome(&[1, 4, 5, 1, 1], &gray), (1, 1.0, true));
         assert_eq!(outcome(&[8], &wanted(&[1, 8], None, None)), (1, 1.0, true));
         for shape in [&[5, 4][..], &[2, 10], &[20], &[0, 4, 5], &[]] {
-            let refused = fitted(shape, &grey).unwrap_err();
+            let refused = fitted(shape, &gray).unwrap_err();
             assert!(refused.contains("a sample is [1, 1, 4, 5]"), "{shape:?}: {refused}");
         }
     }

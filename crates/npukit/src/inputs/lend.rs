@@ -9,7 +9,7 @@ use npukit_target::Reader;
 use super::assign::assign;
 use super::media::Given;
 use super::read::Offer;
-use super::{InputFile, offers, picture, random, sound};
+use super::{InputFile, audio, image, offers, random};
 use crate::error::Error;
 
 /// Returns the shapes of samples for `inputs`, by name, as far as `files` determine them. An input
@@ -66,11 +66,11 @@ fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> 
         (Given::Array(tensor), None) => Some(tensor.shape().to_vec()),
         (Given::Array(tensor), Some(axes)) => of_array(tensor.shape(), axes),
         (Given::Pictures(pictures), Some(axes)) => match pictures.first() {
-            Some(picture) => of_picture(picture::sizes(picture)?, axes),
+            Some(picture) => of_picture(image::sizes(picture)?, axes),
             None => None,
         },
         (Given::Sounds(sounds), Some(axes)) => match sounds.first() {
-            Some(sound) => of_sound(sound::frames(sound)?, axes),
+            Some(sound) => of_sound(audio::frames(sound)?, axes),
             None => None,
         },
         (Given::Rows(_) | Given::Random(_), _) | (_, None) => None,

@@ -30,8 +30,8 @@ impl Pixels {
             return self.bytes;
         }
         let pixels = self.bytes.chunks_exact(self.channels).map(|pixel| match *pixel {
-            [grey] => [grey, grey, grey, 255],
-            [grey, alpha] => [grey, grey, grey, alpha],
+            [gray] => [gray, gray, gray, 255],
+            [gray, alpha] => [gray, gray, gray, alpha],
             [red, green, blue] => [red, green, blue, 255],
             [red, green, blue, alpha] => [red, green, blue, alpha],
             _ => unreachable!("pixels have one to four channels"),

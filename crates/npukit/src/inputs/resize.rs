@@ -83,20 +83,20 @@ mod tests {
     /// Values of `Image.resize(size, Image.BILINEAR)` of Pillow 13.
     #[test]
     fn results_are_those_of_pillow() {
-        let grey = |to| {
+        let gray = |to| {
             let bytes = (0..24u32).map(|at| (at * 37 % 251) as u8).collect();
             resized(pixels(1, bytes), (6, 4), to).bytes
         };
-        assert_eq!(grey((3, 2)), [82, 77, 138, 175, 94, 93]);
-        assert_eq!(grey((4, 3)), [52, 57, 110, 162, 175, 64, 76, 128, 187, 169, 60, 93]);
-        assert_eq!(grey((6, 2)), [123, 52, 53, 90, 127, 164, 185, 186, 115, 45, 82, 119]);
-        assert_eq!(grey((1, 1)), [106]);
+        assert_eq!(gray((3, 2)), [82, 77, 138, 175, 94, 93]);
+        assert_eq!(gray((4, 3)), [52, 57, 110, 162, 175, 64, 76, 128, 187, 169, 60, 93]);
+        assert_eq!(gray((6, 2)), [123, 52, 53, 90, 127, 164, 185, 186, 115, 45, 82, 119]);
+        assert_eq!(gray((1, 1)), [106]);
         let larger = [
             0, 19, 43, 68, 93, 117, 142, 167, 185, 155, 86, 23, 48, 73, 97, 122, 147, 165, 208, 164, 104, 46,
             50, 74, 99, 124, 142, 184, 203, 198, 106, 64, 50, 75, 100, 118, 164, 183, 207, 232, 131, 30, 55,
             80, 98,
         ];
-        assert_eq!(grey((9, 5)), larger);
+        assert_eq!(gray((9, 5)), larger);
         let rgb = pixels(3, (0..60u32).map(|at| (at * 53 % 256) as u8).collect());
         let smaller = [97, 139, 87, 159, 107, 125, 124, 119, 120, 139, 134, 100, 151, 99, 152, 119, 103, 132];
         assert_eq!(resized(rgb, (5, 4), (2, 3)).bytes, smaller);
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn the_center_is_kept() {
-        let grey = pixels(1, (0..12).collect());
-        assert_eq!(cropped(grey, (4, 3), (2, 1)).bytes, [5, 6]);
+        let gray = pixels(1, (0..12).collect());
+        assert_eq!(cropped(gray, (4, 3), (2, 1)).bytes, [5, 6]);
         let rgb = pixels(3, (0..27).collect());
         assert_eq!(cropped(rgb, (3, 3), (1, 3)).bytes, [3, 4, 5, 12, 13, 14, 21, 22, 23]);
     }

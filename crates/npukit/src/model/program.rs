@@ -6,7 +6,7 @@ use npukit_target::{
 };
 
 use crate::error::Error;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::remarks::Remarks;
 
 /// Program for an accelerator: a compiled model, or an artifact that was read.
@@ -15,7 +15,7 @@ use crate::model::remarks::Remarks;
 pub struct Program {
     pub(crate) compiled: Box<dyn Compiled>,
     /// Model it was compiled from; `None` for artifacts and assembly programs.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<CompileJob>,
     /// Warnings of the instance, for a program without an origin.
     pub(crate) instance_warnings: Vec<String>,
 }

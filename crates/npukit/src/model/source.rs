@@ -6,19 +6,19 @@ use std::path::Path;
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_target::{
-    Compiled, HandProgram, Instance, Measures, Phase, Port, Problem, SEGMENTS_EXTENSION, Target,
+    AsmProgram, Compiled, Instance, Measures, Phase, Port, Problem, SEGMENTS_EXTENSION, Target,
     TypicalInputs, program_text,
 };
 
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample, Samples, wanted};
-use crate::model::origin::{CompiledModel, Origin, Quantized};
+use crate::model::compile_job::{CompileJob, CompiledModel, Quantized};
 use crate::model::program::Program;
 use crate::model::{self, Model, ModelOptions};
 use crate::numbers::assumed::AssumedRanges;
-use crate::numbers::quantise;
-use crate::numbers::quantise::{SampleOrigin, Typical};
+use crate::numbers::quantize;
+use crate::numbers::quantize::{SampleOrigin, Typical};
 use crate::numbers::rescale::{self, Calibration, Chosen, Mode, OWN_SAMPLES, OwnInputs, Trial};
 use crate::report::check::Report;
 use crate::run::batch::tensors;
@@ -136,13 +136,15 @@ impl Source {
             return needless(&format!("option {}", keys.join(", ")));
         }
         if self.model != ModelOptions::default() {
-            return needless("`--batch`, `--dim`, `--input-shape`, `--set`, `--outputs` or `--resize-mode`");
+            return needless(
+                "`--batch`, `--dim`, `--input-shape`, `--const`, `--outputs` or `--resize-mode`",
+            );
         }
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);
         }
         if !self.calibration.is_default() {
-            return needless("`--calibrate`, `--range`, `--rescale` or `--quantise`");
+            return needless("`--calibrate`, `--range`, `--rescale` or `--quantize`");
         }
         let _phase = Phase::begin("read artifact");
         let loaded = load(&self.path, context.reader)?;
@@ -159,13 +161,13 @@ impl Source {
 
     /// Quantizes the model if the instance needs that, or applies the scales that the model
     /// contains.
-    pub(crate) fn quantize(&self, mut origin: Origin, context: Context<'_>) -> Result<Quantized, Error> {
+    pub(crate) fn quantize(&self, mut origin: CompileJob, context: Context<'_>) -> Result<Quantized, Error> {
         self.check_calibration(&*origin.instance)?;
-        if origin.instance.info().quantisation.is_some() {
+        if origin.instance.info().quantization.is_some() {
             // Checked here, before samples are evaluated.
             origin.admit()?;
             let typical = self.typical(&mut origin.model, context)?;
-            origin.quantise(self.calibration.method, &typical)?;
+            origin.quantize(self.calibration.method, &typical)?;
         }
         self.scale_as_stated(&mut origin)?;
         self.lend_samples(&mut origin, context)?;
@@ -179,7 +181,7 @@ impl Source {
         context: Context<'_>,
     ) -> Result<CompiledModel, Error> {
         let mut program = origin.compile()?;
-        if origin.quantisation.is_none() {
+        if origin.quantization.is_none() {
             program = self.rescaled(&mut origin, program, context)?;
         }
         Ok(CompiledModel { origin, program })
@@ -187,7 +189,7 @@ impl Source {
 
     /// Scales the model by its own ranges, if the instance supports it, unless there are
     /// calibration samples or scaling is disabled.
-    pub(crate) fn scale_as_stated(&self, origin: &mut Origin) -> Result<(), Error> {
+    pub(crate) fn scale_as_stated(&self, origin: &mut CompileJob) -> Result<(), Error> {
         let is_wanted = self.calibration.inputs.is_empty() && self.calibration.mode != Mode::Never;
         if !is_wanted || !origin.states_ranges() {
             return Ok(());
@@ -198,14 +200,18 @@ impl Source {
     }
 
     /// Reads the model and its instance.
-    pub(crate) fn on_instance(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+    pub(crate) fn on_instance(
+        &self,
+        inputs: &[InputFile],
+        context: Context<'_>,
+    ) -> Result<CompileJob, Error> {
         let instance = self.instance(context.reader)?;
         let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
         self.on(instance, model, context)
     }
 
     /// Prepares a model that was read before, with its instance.
-    pub(crate) fn of_model(&self, model: Model, context: Context<'_>) -> Result<Origin, Error> {
+    pub(crate) fn of_model(&self, model: Model, context: Context<'_>) -> Result<CompileJob, Error> {
         self.on(self.instance(context.reader)?, model, context)
     }
 
@@ -215,12 +221,17 @@ impl Source {
         artifact: &dyn Compiled,
         model: Model,
         context: Context<'_>,
-    ) -> Result<Origin, Error> {
+    ) -> Result<CompileJob, Error> {
         self.on(artifact.words()?.instance, model, context)
     }
 
-    fn on(&self, instance: Box<dyn Instance>, model: Model, context: Context<'_>) -> Result<Origin, Error> {
-        let mut origin = Origin::new(instance, model, self.options.clone())?;
+    fn on(
+        &self,
+        instance: Box<dyn Instance>,
+        model: Model,
+        context: Context<'_>,
+    ) -> Result<CompileJob, Error> {
+        let mut origin = CompileJob::new(instance, model, self.options.clone())?;
         // Default: without a cache, nothing is stored.
         origin.options.cache = context.cache.cloned().unwrap_or_default();
         Ok(origin)
@@ -261,7 +272,7 @@ impl Source {
 
     /// Gives the compiler typical inputs if it measures programs on them: calibration samples, or
     /// generated ones.
-    fn lend_samples(&self, origin: &mut Origin, context: Context<'_>) -> Result<(), Error> {
+    fn lend_samples(&self, origin: &mut CompileJob, context: Context<'_>) -> Result<(), Error> {
         let measures = (origin.instance.info().measures)(&origin.options)?;
         if measures == Measures::Never {
             return Ok(());
@@ -273,7 +284,7 @@ impl Source {
         }
         let graph = &origin.model.simplified;
         if made_up {
-            samples = quantise::stand_ins(graph, &assumed);
+            samples = quantize::stand_ins(graph, &assumed);
         }
         let tensors = samples.iter().map(|sample| tensors(graph, sample)).collect::<Result<Vec<_>, _>>()?;
         origin.options.samples = TypicalInputs { tensors: tensors.into(), made_up };
@@ -287,9 +298,9 @@ impl Source {
             return Err(Error::NothingToPrepare);
         }
         let unfit = |option| Err(Error::UnfitOption { option, target: instance.info().name.clone() });
-        match instance.info().quantisation {
+        match instance.info().quantization {
             Some(_) if *mode != Mode::Auto => unfit("--rescale"),
-            None if method.is_some() => unfit("--quantise"),
+            None if method.is_some() => unfit("--quantize"),
             _ => Ok(()),
         }
     }
@@ -314,7 +325,7 @@ impl Source {
     /// nodes of the network on the host.
     fn rescaled(
         &self,
-        origin: &mut Origin,
+        origin: &mut CompileJob,
         plain: Box<dyn Compiled>,
         context: Context<'_>,
     ) -> Result<Box<dyn Compiled>, Error> {
@@ -328,7 +339,7 @@ impl Source {
         let typical = self.typical(&mut origin.model, context)?;
         let Some(samples) = origin.samples_to_scale(typical)? else { return Ok(plain) };
         let plain = if origin.leave_unfit_ends(&samples)? { origin.compile()? } else { plain };
-        let Origin { instance, model, options, .. } = &*origin;
+        let CompileJob { instance, model, options, .. } = &*origin;
         let trial = Trial { instance: &**instance, model, options, samples: &samples };
         let (chosen, report) = rescale::choose(&trial, &*plain, *mode)?;
         origin.rescaling = Some(report);
@@ -358,19 +369,19 @@ impl Source {
     /// Wraps an assembly program in the form of a compiled one.
     fn assembled(&self, bytes: &[u8], context: Context<'_>) -> Result<Program, Error> {
         let instance = self.instance(context.reader)?;
-        let program = self.hand_program(&*instance, bytes, context)?;
+        let program = self.asm_program(&*instance, bytes, context)?;
         let instance_warnings = instance.info().warnings.clone();
         Ok(Program { compiled: program.compiled()?, origin: None, instance_warnings })
     }
 
     /// Reads the assembly program whose file holds `bytes`.
-    pub(crate) fn hand_program(
+    pub(crate) fn asm_program(
         &self,
         instance: &dyn Instance,
         bytes: &[u8],
         context: Context<'_>,
-    ) -> Result<Box<dyn HandProgram>, Error> {
-        instance.hand_program(&self.path, bytes, context.reader).map_err(|error| {
+    ) -> Result<Box<dyn AsmProgram>, Error> {
+        instance.asm_program(&self.path, bytes, context.reader).map_err(|error| {
             let is_text = program_text(bytes).is_some();
             let other = || other_instance(&self.path, instance, bytes, "words".to_owned());
             if is_text { None } else { other() }.unwrap_or(error.into())

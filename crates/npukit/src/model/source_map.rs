@@ -1,4 +1,4 @@
-//! [`Beside`]: the source map next to a binary program.
+//! [`SourceMapFile`]: the source map next to a binary program.
 
 use npukit_target::{ProgramText, ReadError, Reader, read_source_map};
 
@@ -7,14 +7,14 @@ pub const MAP: &str = ".map";
 
 /// Result of looking for a source map.
 #[derive(Default)]
-pub(crate) struct Beside {
+pub(crate) struct SourceMapFile {
     /// Source text of the program, if there is a valid map.
     pub text: Option<ProgramText>,
     /// Reason why an existing map is not used.
     pub note: Option<String>,
 }
 
-impl Beside {
+impl SourceMapFile {
     /// Reads the map of `words`, the contents of the file at `path`. Standard input has no map.
     pub fn of(path: &str, words: &[u8], files: &dyn Reader) -> Self {
         if path.starts_with('-') {

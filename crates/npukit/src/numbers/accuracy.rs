@@ -62,7 +62,7 @@ pub struct Report {
     pub top_share: f64,
     /// Accuracy of the float reference, for a model on a machine.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub float: Option<Beside>,
+    pub float: Option<FloatAccuracy>,
     /// Predictions for each label, including the correct ones.
     pub confusion: Vec<Confusion>,
     /// Samples whose label's score is furthest below the largest other score, worst first.
@@ -73,7 +73,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct Beside {
+pub struct FloatAccuracy {
     /// Share of labels with the largest score in float, 0 to 1.
     pub top1: f64,
     /// Share of labels among the five largest scores in float, 0 to 1.
@@ -267,7 +267,7 @@ impl Labels {
             top5: share(&ranks, 5),
             top: options.top,
             top_share: share(&ranks, options.top),
-            float: beside.map(|theirs| Beside::new(&ranks, &theirs)),
+            float: beside.map(|theirs| FloatAccuracy::new(&ranks, &theirs)),
             confusion: scores.confusion(&labels),
             worst: scores.worst(&labels, options.worst),
         })
@@ -315,7 +315,7 @@ impl Labels {
             top5: top1,
             top: options.top,
             top_share: top1,
-            float: theirs.map(|theirs| Beside::new(&ranks, &theirs)),
+            float: theirs.map(|theirs| FloatAccuracy::new(&ranks, &theirs)),
             confusion: confusion(pairs().map(|(&label, &predicted)| (label, predicted))),
             worst: pairs().enumerate().filter_map(wrong).take(options.worst).collect(),
         })
@@ -341,7 +341,7 @@ fn confusion(pairs: impl Iterator<Item = (usize, Option<usize>)>) -> Vec<Confusi
     counts.into_iter().map(one).collect()
 }
 
-impl Beside {
+impl FloatAccuracy {
     fn new(ours: &[Option<usize>], theirs: &[Option<usize>]) -> Self {
         let only = |a: &[Option<usize>], b: &[Option<usize>]| {
             a.iter().zip(b).filter(|(a, b)| **a == Some(0) && **b != Some(0)).count()

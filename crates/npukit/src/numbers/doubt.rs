@@ -4,7 +4,7 @@ use npukit_base::counted;
 use npukit_target::{Compiled, Saturations};
 
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::report::comparison::Comparison;
 
 /// Signal-to-noise ratio of outputs, in decibels, below which classes and values may be wrong.
@@ -19,13 +19,13 @@ const SMALL: f32 = 16.0;
 /// Returns a sentence if the outputs are unreliable, with advice: inputs saturate, or the outputs
 /// differ too much from float. `None` if neither is the case.
 pub(crate) fn doubt(
-    origin: &Origin,
+    origin: &CompileJob,
     saturations: &Saturations,
     found: &Comparison,
     samples: &[Sample],
 ) -> Option<String> {
     // Scales chosen from samples may cut off rare values.
-    let is_chosen = origin.quantisation.as_ref().is_some_and(|report| !report.made_up);
+    let is_chosen = origin.quantization.as_ref().is_some_and(|report| !report.made_up);
     let reason = if saturations.inputs > 0 && !is_chosen {
         let verb = if saturations.inputs == 1 { "is" } else { "are" };
         format!("{} {verb} outside the machine's range", counted(saturations.inputs, "input value"))
@@ -50,7 +50,7 @@ pub(crate) fn of_artifact(
 ) -> Option<String> {
     const RARE: u64 = 100;
     let all = saturations.total();
-    let is_chosen = || compiled.words().is_ok_and(|words| words.instance.info().quantisation.is_some());
+    let is_chosen = || compiled.words().is_ok_and(|words| words.instance.info().quantization.is_some());
     let inputs: usize = samples.iter().flatten().map(|(_, tensor)| tensor.data().len()).sum();
     if all == 0 || is_chosen() && saturations.inputs <= inputs as u64 / RARE {
         return None;
@@ -71,7 +71,7 @@ pub(crate) fn of_artifact(
 
 /// Returns a question if inputs are pixel values whose results only fit after scaling by powers of
 /// two, which saves the numbers but not the meaning.
-pub(crate) fn unscaled(origin: &Origin, samples: &[Sample]) -> Option<String> {
+pub(crate) fn unscaled(origin: &CompileJob, samples: &[Sample]) -> Option<String> {
     let rescaling = origin.rescaling.as_ref()?;
     (rescaling.before.saturations > 0 && are_pixels(samples)).then(|| PIXELS.to_owned())
 }
@@ -91,7 +91,7 @@ fn are_pixels(samples: &[Sample]) -> bool {
 }
 
 /// Returns advice on what to try next.
-fn remedy(origin: &Origin, saturations: &Saturations) -> &'static str {
+fn remedy(origin: &CompileJob, saturations: &Saturations) -> &'static str {
     if !origin.is_calibrated() {
         return if saturations.inputs > 0 {
             "scale them as in training (such as `--scale 1/255`), or give typical inputs with --calibrate"

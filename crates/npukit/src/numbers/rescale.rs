@@ -16,8 +16,8 @@ mod stated;
 use std::collections::BTreeMap;
 
 use npukit_graph::pass::PassError;
-use npukit_graph::quantise::Method;
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, Scales, equalise, rescale_beside};
+use npukit_graph::quantize::Method;
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, Scales, equalize, rescale_beside};
 use npukit_graph::{Graph, Node};
 use npukit_target::{CompileOptions, Compiled, GraphForm, Instance, Phase, Saturations, TargetError};
 
@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess, Sample};
 use crate::model::Model;
 use crate::numbers::assumed::GivenRange;
-use crate::numbers::quantise::observe;
+use crate::numbers::quantize::observe;
 use crate::report::rescale::{LayerExponent, Measured, Remaining, Report};
 use crate::run::batch::{float, machine};
 use crate::run::stack::Stack;
@@ -155,9 +155,9 @@ pub(crate) fn choose(
         (_, true) => (true, gain(&best.outcome.measured, &before.measured).to_owned()),
         (_, false) => (false, "nothing improved: saturation is not lower, or the error is larger".to_owned()),
     };
-    let Plan { margin, equalised, balance, .. } = best.plan;
+    let Plan { margin, equalized, balance, .. } = best.plan;
     (report.margin, report.after) = (Some(margin), Some(best.outcome.measured));
-    (report.equalised, report.balanced) = (equalised, balance);
+    (report.equalized, report.balanced) = (equalized, balance);
     report.layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
     report.remaining = if report.applied {
         let Chosen { graph, exponents, scales, compiled } = &best.chosen;
@@ -182,7 +182,7 @@ fn not_applied(samples: usize, before: Measured) -> Report {
         layers: Vec::new(),
         before,
         after: None,
-        equalised: false,
+        equalized: false,
         balanced: false,
         tried: 0,
         remaining: Vec::new(),
@@ -206,13 +206,13 @@ struct Plan {
     /// Whether operands of products lend bits to the weights.
     balance: bool,
     /// Whether to equalize channels first.
-    equalised: bool,
+    equalized: bool,
 }
 
 impl Plan {
     /// Plan with scales for this margin, and nothing else.
     const fn plain(margin: f64) -> Self {
-        Self { margin, fill: false, balance: false, equalised: false }
+        Self { margin, fill: false, balance: false, equalized: false }
     }
 }
 
@@ -258,7 +258,7 @@ impl Attempts<'_> {
         let (Some((largest, step)), true) = (format, self.tried < MAX_TRIED) else { return Ok(()) };
         let Plan { margin, fill, balance, .. } = plan;
         let (functions, ports) = (info.scaling.functions, info.scaling.ports);
-        let addends = info.scaling.addends_of_means;
+        let addends = info.scaling.max_mean_terms;
         let limits = Limits { largest, step, margin, fill, functions, balance, ports, addends };
         match self.search.candidate(plan, ranged, &limits, &mut self.last)? {
             Ok(Some(new)) => {
@@ -332,13 +332,13 @@ impl Attempts<'_> {
     }
 
     /// Equalizes channels if the results are still poor.
-    fn equalised(&mut self, filled: Plan) -> Result<(), Error> {
+    fn equalized(&mut self, filled: Plan) -> Result<(), Error> {
         let search = self.search;
         let near = self.best.as_ref().map_or(filled, |best| best.plan);
-        let even = equalise(&search.ranged.graph).map_err(|error| search.failed(error))?;
+        let even = equalize(&search.ranged.graph).map_err(|error| search.failed(error))?;
         let even = even.filter(|_| self.measured().is_poor());
         if let Some(even) = even.map(|even| Ranged::new(even, search.trial.samples)).transpose()? {
-            self.attempt(Plan { fill: true, equalised: true, ..near }, &even)?;
+            self.attempt(Plan { fill: true, equalized: true, ..near }, &even)?;
         }
         Ok(())
     }
@@ -364,7 +364,7 @@ impl<'a> Search<'a> {
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         let mut options = trial.options.clone();
         options.options.extend(plain.report().choices);
-        let apart = trial.instance.prepare(&trial.model.simplified, trial.options, GraphForm::Apart)?;
+        let apart = trial.instance.prepare(&trial.model.simplified, trial.options, GraphForm::Decomposed)?;
         let ranged = Ranged::new(apart, trial.samples)?;
         Ok(Self { trial, reference, options, ranged })
     }
@@ -403,7 +403,7 @@ impl<'a> Search<'a> {
         if mode == Mode::Auto && attempts.measured().is_poor() {
             let filled = attempts.filled()?;
             attempts.balanced(filled)?;
-            attempts.equalised(filled)?;
+            attempts.equalized(filled)?;
             if attempts.measured().unfit() > before.unfit() {
                 attempts.attempt(Plan { margin: filled.margin * WIDER, ..filled }, &self.ranged)?;
             }
@@ -422,7 +422,7 @@ impl<'a> Search<'a> {
     ) -> Result<Result<Option<Candidate>, String>, Error> {
         let rescaled = self.rescaled(ranged, limits)?;
         let Some(Rescaled { graph, exponents, scales }) = rescaled else { return Ok(Ok(None)) };
-        if last.replace((plan.equalised, exponents.clone())) == Some((plan.equalised, exponents.clone())) {
+        if last.replace((plan.equalized, exponents.clone())) == Some((plan.equalized, exponents.clone())) {
             return Ok(Ok(None));
         }
         let compiled = match self.program(&graph, &scales, true) {

@@ -1,4 +1,5 @@
-//! [`told`]: outputs at the limits of a function such as Softmax, which hide differences before it.
+//! [`message`]: outputs at the limits of a function such as Softmax, which hide differences before
+//! it.
 
 use npukit_graph::op::{Unary, UnaryKind};
 use npukit_graph::{Graph, Op, Operator, ValueId};
@@ -11,7 +12,7 @@ const NEAR: f64 = 1e-4;
 
 /// Returns a sentence if all elements of an output are at the limits of the function that computes
 /// it, on the machine and in float. `None` otherwise.
-pub(crate) fn told(graph: &Graph, ours: &[Stack], reference: &[Stack]) -> Option<String> {
+pub(crate) fn message(graph: &Graph, ours: &[Stack], reference: &[Stack]) -> Option<String> {
     let producers = graph.producers();
     let at_limits = |id: &ValueId| -> Option<String> {
         let op = &graph.node(producers.get(id.0 as usize).copied()??).op;
@@ -63,9 +64,9 @@ mod tests {
         let of = |values: [f32; 2]| {
             let samples = vec![Tensor::from_f32(vec![1, 2], values.to_vec()).unwrap()];
             let stack = [Stack { name: "y".to_owned(), samples, ..Stack::default() }];
-            told(&graph, &stack, &stack)
+            message(&graph, &stack, &stack)
         };
         assert!(of([0.0, 1.0]).is_some_and(|text| text.contains("Softmax") && text.contains("0 or 1")));
-        assert_eq!((of([0.25, 0.75]), told(&graph, &[], &[])), (None, None));
+        assert_eq!((of([0.25, 0.75]), message(&graph, &[], &[])), (None, None));
     }
 }

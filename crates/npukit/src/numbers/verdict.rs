@@ -3,10 +3,10 @@
 use npukit_base::{counted, plural};
 use npukit_target::{Compiled, Saturation, Saturations, TargetError, TimeOptions};
 
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::numbers::weights::{Weight, non_finite_constants};
 use crate::report::verdict::{Risk, SaturationRisk, Verdict};
-use crate::run::speed::{Speed, batch, timed};
+use crate::run::latency::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
 impl Verdict {
@@ -15,9 +15,9 @@ impl Verdict {
     pub(crate) fn timed(self, compiled: &dyn Compiled, stated: Option<usize>) -> (Self, Option<String>) {
         match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
-                let cycles = time.cycles.get(&time.model).copied();
+                let cycles = time.cycles.get(&time.clock).copied();
                 let speed = Speed::of(&time, batch(&compiled.inputs(), stated));
-                let cost_model = Some(cost_model_name(&compiled.report().target, &time.model));
+                let cost_model = Some(cost_model_name(&compiled.report().target, &time.clock));
                 (Self { cycles, speed, cost_model, ..self }, None)
             }
             Err(TargetError::Unsupported { .. }) => (self, None),
@@ -30,7 +30,7 @@ impl SaturationRisk {
     /// Judges the risk by the weights, by the constants that saturated during compilation, and by
     /// the values that saturated on the samples.
     pub(crate) fn of(
-        origin: &Origin,
+        origin: &CompileJob,
         weights: &[Weight],
         constants: Option<u64>,
         samples: usize,

@@ -9,7 +9,7 @@ use npukit_graph::{Graph, Node, Op, Value, ValueId};
 use npukit_numeric::NumberFormat;
 use serde::Serialize;
 
-use crate::numbers::quantise::{self, QuantisedTensor};
+use crate::numbers::quantize::{self, QuantizedTensor};
 use crate::numbers::underflow::Usage;
 
 /// Constant operand of a node.
@@ -76,8 +76,8 @@ fn rounded(graph: &Graph, node: &Node, place: usize, id: ValueId, largest: f64, 
 }
 
 /// Returns the effect of quantization on the weights and biases of a graph.
-pub(crate) fn quantised(graph: &Graph, report: &quantise::Report) -> Vec<Weight> {
-    let by_name: HashMap<&str, &QuantisedTensor> =
+pub(crate) fn quantized(graph: &Graph, report: &quantize::Report) -> Vec<Weight> {
+    let by_name: HashMap<&str, &QuantizedTensor> =
         report.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
     let mut seen = HashSet::new();
     let mut all = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn quantised(graph: &Graph, report: &quantise::Report) -> Vec<Weight>
     all
 }
 
-fn as_integers(node: &Node, value: &Value, tensor: &QuantisedTensor) -> Weight {
+fn as_integers(node: &Node, value: &Value, tensor: &QuantizedTensor) -> Weight {
     let elements = value.info.shape.iter().product::<usize>() as u64;
     let of = |share: f64| (share * elements as f64).round() as u64;
     Weight {

@@ -6,11 +6,11 @@ use npukit_graph::Graph;
 use npukit_target::{HostStepReport, Problem};
 use serde::Serialize;
 
+use super::coverage::Coverage;
 use super::diagnostic::Diagnostic;
-use super::on_chip::OnChip;
 use super::verdict::Verdict;
-use super::{quantise, rescale};
-use crate::model::groups::{Group, groups};
+use super::{quantize, rescale};
+use crate::model::problem_groups::{Group, groups};
 
 /// Whether a model can be compiled, and the problems that prevent it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     /// Share of the model that the accelerator would compute.
     #[serde(flatten)]
-    pub on_chip: OnChip,
+    pub on_chip: Coverage,
     /// Steps that would run on the host.
     pub host_steps: Vec<HostStepReport>,
     /// Result of the calibration, if there was one.
@@ -39,7 +39,7 @@ pub struct Report {
     pub rescaling: Option<rescale::Report>,
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<quantise::Report>,
+    pub quantization: Option<quantize::Report>,
     /// Assumptions that were made.
     pub notes: Vec<String>,
     /// Warnings for the user.
@@ -56,7 +56,7 @@ impl Report {
     ) -> Self {
         let (verdict, groups) = (Verdict::refused(graph, &problems), groups(&problems, causes));
         let diagnostics = problems.iter().map(Diagnostic::from).collect();
-        let on_chip = OnChip { macs_on_chip: verdict.share_of_macs_on_chip, segments: 0 };
+        let on_chip = Coverage { macs_on_chip: verdict.share_of_macs_on_chip, segments: 0 };
         Self { verdict, on_chip, groups, problems, diagnostics, ..Self::default() }
     }
 }

@@ -5,7 +5,7 @@ use std::iter::successors;
 
 use npukit_base::Coded;
 use npukit_import::onnx::NodeProblem;
-use npukit_target::{Finding, Place, Problem, Severity};
+use npukit_target::{ErrorLocation, Finding, Problem, Severity};
 use serde::Serialize;
 
 /// Error or warning, and its location.
@@ -23,14 +23,14 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Location, as far as it is known.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: ErrorLocation,
 }
 
 impl Diagnostic {
     /// Creates an error without a location.
     pub fn error(code: &str, message: impl Into<String>) -> Self {
         let (code, message) = (code.to_owned(), message.into());
-        Self { code, severity: Severity::Error, message, help: None, place: Place::default() }
+        Self { code, severity: Severity::Error, message, help: None, place: ErrorLocation::default() }
     }
 
     /// Creates a diagnostic from an error that has a single fault.
@@ -47,7 +47,7 @@ impl Diagnostic {
 
     /// Adds a location.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
+    pub fn at(self, place: ErrorLocation) -> Self {
         Self { place, ..self }
     }
 }
@@ -55,7 +55,7 @@ impl Diagnostic {
 impl From<&Problem> for Diagnostic {
     fn from(problem: &Problem) -> Self {
         let Problem { node, op, reason, hint } = problem;
-        let place = Place::node(node);
+        let place = ErrorLocation::node(node);
         Self::error(NODE, format!("{op}: {reason}")).with_help(Some(hint.clone())).at(place)
     }
 }
@@ -63,7 +63,7 @@ impl From<&Problem> for Diagnostic {
 impl From<&Finding> for Diagnostic {
     fn from(finding: &Finding) -> Self {
         let Finding { code, severity, instruction, line, layer, message, .. } = finding;
-        let mut place = Place::of_instruction(*instruction, layer.as_deref());
+        let mut place = ErrorLocation::of_instruction(*instruction, layer.as_deref());
         place.line = *line;
         Self { severity: *severity, ..Self::error(code, message) }.at(place)
     }

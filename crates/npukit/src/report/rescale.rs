@@ -102,7 +102,7 @@ pub struct Report {
     /// Errors of the best rescaled program, if one was found.
     pub after: Option<Measured>,
     /// Whether the best rescaled program has equalized channels of adjacent layers.
-    pub equalised: bool,
+    pub equalized: bool,
     /// Whether operands of products lend bits to the weights in the best rescaled program.
     pub balanced: bool,
     /// Number of programs compiled and run to find it.

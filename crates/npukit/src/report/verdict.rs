@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use npukit_graph::Graph;
-use npukit_target::{MemoryReport, Problem, Survey};
+use npukit_target::{CompileEstimate, MemoryReport, Problem};
 use serde::Serialize;
 
-use crate::run::speed::Speed;
+use crate::run::latency::Speed;
 
 /// Whether a model fits, and its expected performance on the accelerator. Cycles and the use of
 /// some memories are only known for a compiled program. For a model that does not fit, only the
@@ -103,17 +103,17 @@ impl Verdict {
     }
 
     /// Verdict for a model that fits.
-    pub(crate) fn of(survey: &Survey, saturation: SaturationRisk) -> Self {
+    pub(crate) fn of(estimate: &CompileEstimate, saturation: SaturationRisk) -> Self {
         let verdict = Self {
             fits: true,
-            is_idle: survey.is_idle,
-            macs: survey.macs,
-            memories: survey.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
+            is_idle: estimate.is_idle,
+            macs: estimate.macs,
+            memories: estimate.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
             saturation: Some(saturation),
-            host_steps: survey.host_steps.len(),
+            host_steps: estimate.host_steps.len(),
             ..Self::default()
         };
-        verdict.on_chip(survey.macs.map(|macs| macs.saturating_sub(survey.host_macs)))
+        verdict.on_chip(estimate.macs.map(|macs| macs.saturating_sub(estimate.host_macs)))
     }
 
     fn on_chip(self, macs_on_chip: Option<u64>) -> Self {

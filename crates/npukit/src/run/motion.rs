@@ -3,7 +3,7 @@
 use npukit_report::figure;
 use npukit_target::Machine;
 
-use super::hand::MotionRequest;
+use super::memory_files::MotionRequest;
 use crate::error::Error;
 
 /// Runs a copy of a machine to the requested step and draws the values inside its unit.

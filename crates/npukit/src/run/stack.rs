@@ -50,9 +50,9 @@ impl Stack {
     pub(crate) fn stacked_integers(&self) -> Result<Tensor, Error> {
         let (shape, raw) = (self.stacked_shape(), self.raw.concat());
         if raw.is_empty() && !shape.contains(&0) {
-            let told =
+            let message =
                 "the host computes it after the last segment, so it has no integers; leave out `--raw`";
-            return Err(self.failed(told.to_owned()));
+            return Err(self.failed(message.to_owned()));
         }
         Tensor::new(shape.clone(), TensorData::I32(raw)).map_err(|data| self.misfit(data.len(), &shape))
     }

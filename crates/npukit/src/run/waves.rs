@@ -1,10 +1,10 @@
 //! [`Waves`]: the activity of each unit over time, as waveforms.
 
-use npukit_target::{Compiled, Meaning, Phase, TimeOptions, record};
+use npukit_target::{Compiled, HazardMode, Phase, TimeOptions, record};
 use npukit_trace::Fst;
 
 use crate::error::Error;
-use crate::run::speed::timed;
+use crate::run::latency::timed;
 
 /// Waveforms, and settings to display them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Waves {
     /// # Errors
     ///
     /// Fails if the program's clock or its trace fails.
-    pub(crate) fn of(compiled: &dyn Compiled, meaning: Meaning, path: &str) -> Result<Self, Error> {
+    pub(crate) fn of(compiled: &dyn Compiled, meaning: HazardMode, path: &str) -> Result<Self, Error> {
         let options = TimeOptions { meaning, ..TimeOptions::default() };
         let time = timed(compiled, &options)?;
         let _phase = Phase::begin("write waveforms");

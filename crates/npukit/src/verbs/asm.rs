@@ -92,7 +92,7 @@ pub fn source_map(
 ) -> Result<Option<Vec<u8>>, Error> {
     let instance = resolve(target, context.reader)?;
     let text = context.reader.read(path)?;
-    let program = instance.hand_program(path, &text, context.reader);
+    let program = instance.asm_program(path, &text, context.reader);
     Ok(program.ok().and_then(|program| write_source_map(&instance.info().name, words, program.text())))
 }
 

@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn quoted_names_are_hidden() {
-        let told = "Conv \"secret/conv\": `Foo` of `model.onnx`, add `--batch`; `Relu` and it's `open";
+        let message = "Conv \"secret/conv\": `Foo` of `model.onnx`, add `--batch`; `Relu` and it's `open";
         let wanted = "Conv \"...\": `...` of `model.onnx`, add `--batch`; `Relu` and it's `open";
-        assert_eq!(without_quotes(told), wanted);
+        assert_eq!(without_quotes(message), wanted);
     }
 }

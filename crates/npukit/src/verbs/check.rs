@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Problem, Survey, TargetError};
+use npukit_target::{CompileEstimate, Compiled, Problem, TargetError};
 
 use crate::Context;
 use crate::error::Error;
-pub use crate::model::groups::Group;
-use crate::model::origin::{CompiledModel, Origin};
+use crate::model::compile_job::{CompileJob, CompiledModel};
+pub use crate::model::problem_groups::Group;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
 use crate::numbers::weights::{self, Weight};
 pub use crate::report::check::Report;
-use crate::report::on_chip::OnChip;
+use crate::report::coverage::Coverage;
 use crate::report::verdict::{SaturationRisk, Verdict};
 use crate::run::batch::machine;
 
@@ -45,7 +45,7 @@ pub fn check_program(source: &Source, context: Context<'_>) -> Result<Report, Er
 fn checked(
     source: &Source,
     context: Context<'_>,
-    judge: impl Fn(&Source, Origin, Context<'_>) -> Result<Report, Error>,
+    judge: impl Fn(&Source, CompileJob, Context<'_>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
     match supported(source, context, judge) {
         Err(Error::Refused { report }) => Ok(*report),
@@ -56,7 +56,7 @@ fn checked(
 fn supported(
     source: &Source,
     context: Context<'_>,
-    judge: impl Fn(&Source, Origin, Context<'_>) -> Result<Report, Error>,
+    judge: impl Fn(&Source, CompileJob, Context<'_>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
     let origin = source.on_instance(&[], context)?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
@@ -73,25 +73,25 @@ fn supported(
 }
 
 /// Judges the model by the instance's survey.
-fn surveyed(source: &Source, mut origin: Origin, _context: Context<'_>) -> Result<Report, Error> {
+fn surveyed(source: &Source, mut origin: CompileJob, _context: Context<'_>) -> Result<Report, Error> {
     source.check_calibration(&*origin.instance)?;
     source.scale_as_stated(&mut origin)?;
-    let survey = origin.survey()?;
+    let estimate = origin.estimate()?;
     let notes = origin.remarks().notes;
-    let weights = match origin.instance.info().quantisation {
+    let weights = match origin.instance.info().quantization {
         // Integers are chosen from samples.
         Some(_) => Vec::new(),
         None => origin.altered_weights()?,
     };
     let risk = SaturationRisk::of(&origin, &weights, None, 0, None);
-    let report = fitting(&origin, &survey, Verdict::of(&survey, risk), &weights, notes);
+    let report = fitting(&origin, &estimate, Verdict::of(&estimate, risk), &weights, notes);
     Ok(Report { is_compiled: false, ..report })
 }
 
 /// Judges the compiled program; its values are measured on calibration samples, if there are any.
-fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result<Report, Error> {
+fn compiled(source: &Source, mut origin: CompileJob, context: Context<'_>) -> Result<Report, Error> {
     // Quantization checks the nodes itself.
-    if origin.instance.info().quantisation.is_none() {
+    if origin.instance.info().quantization.is_none() {
         origin.admit()?;
     }
     let quantized = source.quantize(origin, context)?;
@@ -109,39 +109,40 @@ fn compiled(source: &Source, mut origin: Origin, context: Context<'_>) -> Result
 
 /// Judges a program and the model it was compiled from.
 pub(crate) fn of_compiled(
-    origin: &Origin,
+    origin: &CompileJob,
     compiled: &dyn Compiled,
     risk: SaturationRisk,
     weights: &[Weight],
     notes: Vec<String>,
 ) -> Report {
-    let survey = Survey::of(compiled);
-    let (verdict, untimed) = Verdict::of(&survey, risk).timed(compiled, origin.model.batch);
-    let mut report = fitting(origin, &survey, verdict, weights, notes);
+    let estimate = CompileEstimate::of(compiled);
+    let (verdict, untimed) = Verdict::of(&estimate, risk).timed(compiled, origin.model.batch);
+    let mut report = fitting(origin, &estimate, verdict, weights, notes);
     report.warnings.extend(untimed);
     report
 }
 
 /// Creates the report of a model that fits.
 fn fitting(
-    origin: &Origin,
-    survey: &Survey,
+    origin: &CompileJob,
+    estimate: &CompileEstimate,
     verdict: Verdict,
     altered: &[Weight],
     notes: Vec<String>,
 ) -> Report {
-    let on_chip = OnChip::of(survey);
-    let found = on_chip.warning().into_iter().chain(origin.number_warnings()).chain(survey.warnings.clone());
+    let on_chip = Coverage::of(estimate);
+    let found =
+        on_chip.warning().into_iter().chain(origin.number_warnings()).chain(estimate.warnings.clone());
     let warnings = found.chain(weights::warnings(altered)).collect();
-    let (quantisation, rescaling) = (origin.quantisation.clone(), origin.rescaling.clone());
+    let (quantization, rescaling) = (origin.quantization.clone(), origin.rescaling.clone());
     Report {
         supported: true,
         is_compiled: true,
         verdict,
         on_chip,
-        host_steps: survey.host_steps.clone(),
+        host_steps: estimate.host_steps.clone(),
         rescaling,
-        quantisation,
+        quantization,
         notes,
         warnings,
         ..Report::default()

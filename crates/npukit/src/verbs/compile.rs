@@ -6,23 +6,25 @@ use std::time::Instant;
 
 use npukit_base::on_a_line;
 use npukit_graph::Graph;
-use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase, Survey, TimeOptions};
+use npukit_target::{
+    ArtifactFile, CompileEstimate, Compiled, HostStepReport, MemoryReport, Phase, TimeOptions,
+};
 use serde::Serialize;
 
 use crate::Context;
 use crate::compare::test_vectors::TestVectors;
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
-use crate::model::hashed::Hashed;
-use crate::model::origin::CompiledModel;
+use crate::model::compile_job::CompiledModel;
+use crate::model::hashing_reader::HashingReader;
 use crate::model::program::Program;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
-use crate::numbers::quantise;
+use crate::numbers::quantize;
 use crate::numbers::weights::{self, Weight};
-use crate::report::on_chip::OnChip;
+use crate::report::coverage::Coverage;
 use crate::report::rescale::Report as RescalingReport;
-use crate::run::speed::{Speed, batch, timed};
+use crate::run::latency::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 use crate::verbs::verify::{self, Certificate, Certified, certified};
 
@@ -71,7 +73,7 @@ pub struct Report {
     pub memory: BTreeMap<String, MemoryReport>,
     /// Share of the model that the accelerator computes.
     #[serde(flatten)]
-    pub on_chip: OnChip,
+    pub on_chip: Coverage,
     /// Steps that run on the host.
     pub host_steps: Vec<HostStepReport>,
     /// Number of layers.
@@ -87,7 +89,7 @@ pub struct Report {
     pub rescaling: Option<RescalingReport>,
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<quantise::Report>,
+    pub quantization: Option<quantize::Report>,
     /// Assumptions that were made.
     pub notes: Vec<String>,
     /// Warnings for the user.
@@ -120,13 +122,13 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
 /// - errors of calibration and test inputs,
 /// - [`Error::NotProved`] if a requested proof fails.
 pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
-    let Made { report, files, .. } = compile_program(request, context)?;
+    let Compilation { report, files, .. } = compile_program(request, context)?;
     Ok((report, files))
 }
 
 /// Compiled program with its report.
 #[non_exhaustive]
-pub struct Made {
+pub struct Compilation {
     /// Report of the compilation.
     pub report: Report,
     /// Files of the program, then the test vectors.
@@ -140,7 +142,7 @@ pub struct Made {
 /// # Errors
 ///
 /// Fails as [`compile_with`] does.
-pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Made, Error> {
+pub fn compile_program(request: &Request, context: Context<'_>) -> Result<Compilation, Error> {
     // Default: without test samples, open shapes of the model are handled as without them.
     compile_for(request, request.test_vectors.as_deref().unwrap_or_default(), context)
 }
@@ -150,9 +152,9 @@ pub(crate) fn compile_for(
     request: &Request,
     inputs: &[InputFile],
     context: Context<'_>,
-) -> Result<Made, Error> {
+) -> Result<Compilation, Error> {
     let start = Instant::now();
-    let hashed = Hashed::of_model(context.reader, &request.source.path);
+    let hashed = HashingReader::of_model(context.reader, &request.source.path);
     let context = if request.verify { Context { reader: &hashed, ..context } } else { context };
     let CompiledModel { origin, program: compiled } = request.source.compile(inputs, context)?;
     let (program, clocked) = (compiled.report(), || timed(&*compiled, &TimeOptions::default()));
@@ -175,7 +177,7 @@ pub(crate) fn compile_for(
         (origin, None)
     };
     let Remarks { mut notes, mut warnings } = origin.remarks();
-    let on_chip = OnChip::of(&Survey::of(&*compiled));
+    let on_chip = Coverage::of(&CompileEstimate::of(&*compiled));
     notes.extend(origin.assumed_range());
     warnings.extend(on_chip.warning());
     warnings.extend(program.warnings);
@@ -196,7 +198,7 @@ pub(crate) fn compile_for(
         verification,
         instructions: program.instructions,
         speed: Speed::of(&time, batch(&compiled.inputs(), origin.model.batch)),
-        cost_model: cost_model_name(&program.target, &time.model),
+        cost_model: cost_model_name(&program.target, &time.clock),
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,
@@ -208,13 +210,13 @@ pub(crate) fn compile_for(
         saturated_constants: program.saturated_constants,
         weights,
         rescaling: origin.rescaling.clone(),
-        quantisation: origin.quantisation.clone(),
+        quantization: origin.quantization.clone(),
         notes,
         warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
     let program = Program { compiled, origin: Some(origin), instance_warnings: Vec::new() };
-    Ok(Made { report, files, program })
+    Ok(Compilation { report, files, program })
 }
 
 /// Encodes the files of a program.

@@ -1,7 +1,7 @@
 //! `npu cosim`: runs a program on the circuit in a simulator, and compares it with the machine and
 //! its clock.
 
-mod by_hand;
+mod asm_run;
 mod own;
 mod simulator;
 mod vcd;
@@ -93,7 +93,7 @@ pub struct Report {
 /// # Errors
 ///
 /// Fails as [`run`](super::run::run) does for program and inputs, or as
-/// [`run_by_hand`](super::run::run_by_hand) for an assembly program, whose expectations are not
+/// [`run_asm`](super::run::run_asm) for an assembly program, whose expectations are not
 /// checked. Returns:
 ///
 /// - [`Error::Target`] for a target or an instance without a circuit, and for programs that cannot
@@ -110,7 +110,7 @@ pub fn cosim(
     let own = own.unwrap_or_default();
     let mut done = Done::new(request, &own, simulator);
     if let Input::Assembly(_) = request.source.input(context)? {
-        let (program, notes) = done.run_by_hand(context)?;
+        let (program, notes) = done.run_asm(context)?;
         let report = done.report(&program, simulator.name()?, notes);
         return Ok((report, done.waves));
     }

@@ -1,20 +1,20 @@
 //! `npu debug`: opens a program on its machine before its first step, for a debugger.
 
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, Machine, MachineOptions, Meaning, ProgramText};
+use npukit_target::{Compiled, HazardMode, Machine, MachineOptions, ProgramText};
 use serde::Serialize;
 
-use super::run::{self, Hand, filled_by_hand};
+use super::run::{self, AsmRunOptions, asm_machine};
 use crate::Context;
-use crate::compare::like::Like;
+use crate::compare::shape_source::ShapeSource;
 use crate::error::Error;
 use crate::inputs::made_up;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, ReadText, Sample};
 use crate::model;
-use crate::model::origin::Quantized;
+use crate::model::compile_job::Quantized;
 use crate::model::source::{Input, Source};
-use crate::run::hand::MemFile;
+use crate::run::memory_files::MemFile;
 
 /// Parameters of a debug session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Request {
     /// Files that fill memories before the run, for an assembly program.
     pub mem: Vec<MemFile>,
     /// How hazards are handled: as the hardware does, or sequentially.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
 }
 
 /// Result of a script of commands.
@@ -88,29 +88,29 @@ pub struct Opened {
 pub fn open(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let path = || request.source.path.clone();
     match (request.source.input(context)?, &request.model) {
-        (Input::Assembly(_), _) => by_hand(request, context),
-        _ if !request.mem.is_empty() => Err(Error::OnlyByHand { path: path() }),
+        (Input::Assembly(_), _) => open_asm(request, context),
+        _ if !request.mem.is_empty() => Err(Error::OnlyAssembly { path: path() }),
         (_, None) => compiled(request, context),
-        (Input::Model, Some(_)) => Err(Error::NeedlessLike { path: path() }),
+        (Input::Model, Some(_)) => Err(Error::NeedlessModel { path: path() }),
         (Input::Artifact, Some(model)) => beside(request, model, context),
     }
 }
 
 /// Opens an assembly program.
-fn by_hand(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
+fn open_asm(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     if request.model.is_some() {
-        return Err(Error::NeedlessLike { path: request.source.path.clone() });
+        return Err(Error::NeedlessModel { path: request.source.path.clone() });
     }
-    let hand = Hand { mem: request.mem.clone(), ..Hand::default() };
+    let asm_options = AsmRunOptions { mem: request.mem.clone(), ..AsmRunOptions::default() };
     let request = run::Request {
         source: request.source.clone(),
         inputs: request.inputs.clone(),
         preprocess: request.preprocess.clone(),
         meaning: request.meaning,
-        hand,
+        asm_options,
         ..run::Request::default()
     };
-    let (machine, text, notes) = filled_by_hand(&request, context)?;
+    let (machine, text, notes) = asm_machine(&request, context)?;
     Ok(Opened { machine, text, notes })
 }
 
@@ -132,7 +132,7 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
     let compiled = &*artifact.compiled;
     let source = Source { path: path.to_owned(), ..request.source.clone() };
     let model = model::load(path, &source.model, &request.inputs, context.reader)?;
-    let like = Like::new(compiled, &model, path)?;
+    let like = ShapeSource::new(compiled, &model, path)?;
     let mut notes = like.notes();
     let sample = sample(request, compiled, &like.inputs(), &mut notes, context)?;
     let Quantized(origin) = source.quantize(source.beside(compiled, model, context)?, context)?;

@@ -15,14 +15,14 @@ use crate::Context;
 use crate::compare::comparison::compare;
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::{self, Model, ModelOptions};
-use crate::numbers::quantise;
-use crate::numbers::quantise::Typical;
+use crate::numbers::quantize;
+use crate::numbers::quantize::Typical;
 use crate::report::comparison::Comparison;
 use crate::run::batch::{float, machine};
+use crate::run::latency::{Speed, timed};
 use crate::run::samples::argmax;
-use crate::run::speed::{Speed, timed};
 use crate::run::stack::Stack;
 use crate::targets::{cost_model_name, default_target, resolve};
 
@@ -75,14 +75,14 @@ pub struct Report {
     #[serde(flatten)]
     pub speed: Speed,
     /// Share of the array's multipliers that did the model's work, 0 to 1.
-    pub utilisation: Option<f64>,
+    pub utilization: Option<f64>,
     /// Time of each layer.
     pub layers: Vec<LayerTime>,
     /// Steps that run on the host, which are not timed.
     pub host_steps: Vec<HostStepReport>,
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<quantise::Report>,
+    pub quantization: Option<quantize::Report>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Result of a language model, on a target that supports one.
@@ -120,13 +120,13 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let target = target.unwrap_or(default_target().name);
     let instance = resolve(target, context.reader)?;
     let model = network(&*instance, context)?;
-    let mut origin = Origin::new(instance, model, BTreeMap::new())?;
+    let mut origin = CompileJob::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
-    origin.quantise(None, &Typical::given(calibration))?;
+    origin.quantize(None, &Typical::given(calibration))?;
     let compiled = origin.compile()?;
     let mut warnings = origin.instance.info().warnings.clone();
     warnings.extend(origin.number_warnings());
-    let Origin { model, quantisation, .. } = origin;
+    let CompileJob { model, quantization, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
     let (ours, saturations) = machine(&*compiled, &samples)?;
@@ -144,15 +144,15 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         instructions: program.instructions,
         macs: program.macs,
         choices: program.choices,
-        cost_model: cost_model_name(&program.target, &time.model),
+        cost_model: cost_model_name(&program.target, &time.clock),
         cycles: time.cycles,
         milliseconds: time.milliseconds,
         speed,
-        utilisation: time.utilisation,
+        utilization: time.utilization,
         layers: time.layers,
         host_steps: program.host_steps,
         target: program.target,
-        quantisation,
+        quantization,
         warnings,
         language: language(target, context)?,
         compile_seconds,

@@ -4,14 +4,15 @@
 use std::fmt::Write as _;
 
 use npukit_target::{
-    Config, Disassembled, Instance, ListingLine, ProgramPart, ProgramText, ProgramWords, Target, program_text,
+    Disassembled, Instance, InstanceSpec, ListingLine, ProgramPart, ProgramText, ProgramWords, Target,
+    program_text,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
 use crate::model;
-use crate::model::source_map::Beside;
+use crate::model::source_map::SourceMapFile;
 use crate::targets::{Artifact, instance_of, load, resolve, target};
 
 /// Parameters of a disassembly.
@@ -76,14 +77,14 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
             return Err(Error::NeedlessTarget { path: path.clone() });
         }
         let words = compiled.words()?;
-        return listed(request, &words, &Beside::default());
+        return listed(request, &words, &SourceMapFile::default());
     }
     let bytes = context.reader.read(path)?;
     no_model(path, &bytes)?;
     let spec = request.target.as_deref().ok_or(Error::NoTarget)?;
     let instance = resolve(spec, context.reader)?;
     form(&*instance, request)?;
-    let beside = Beside::of(path, &bytes, context.reader);
+    let beside = SourceMapFile::of(path, &bytes, context.reader);
     if let Some(error) = misfit(request, &*instance, &bytes)? {
         return Err(error);
     }
@@ -166,14 +167,14 @@ fn fitting(target: &Target, but: &str, bytes: &[u8]) -> Vec<String> {
         listing.is_ok_and(|listing| listing.problems.is_empty() && listing.instructions > 0)
     };
     let instances = target.presets().into_iter().filter_map(|preset| {
-        let instance = target.instance(Config::Preset(&preset.name)).ok()?;
+        let instance = target.instance(InstanceSpec::Preset(&preset.name)).ok()?;
         (instance.info().name != but && reads(&*instance)).then(|| instance.info().name.clone())
     });
     instances.collect()
 }
 
 /// Lists all programs, one after the other.
-fn listed(request: &Request, words: &ProgramWords, beside: &Beside) -> Result<DisasmReport, Error> {
+fn listed(request: &Request, words: &ProgramWords, beside: &SourceMapFile) -> Result<DisasmReport, Error> {
     let ProgramWords { instance, parts } = words;
     let form = form(&**instance, request)?;
     let mut report = DisasmReport {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::numbers::accuracy::{self, Labels};
-use crate::numbers::finite::NonFinite;
+use crate::numbers::non_finite::NonFinite;
 use crate::numbers::weights;
 use crate::run::batch::{float, float_calls};
 use crate::run::eval_limits;

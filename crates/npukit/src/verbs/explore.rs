@@ -27,7 +27,7 @@ use crate::verbs::compile::compile;
 pub struct Report {
     /// Paths of the models.
     pub models: Vec<String>,
-    /// Objectives, such as `minimise milliseconds`.
+    /// Objectives, such as `minimize milliseconds`.
     pub objectives: Vec<String>,
     /// Every point that was compiled, in the order of the space.
     pub points: Vec<Point>,
@@ -140,7 +140,7 @@ pub fn known(points: Vec<Point>, plan: &[Planned]) -> Vec<Point> {
 
 fn objectives(space: &Space) -> Vec<String> {
     let text = |metric: Metric| {
-        let verb = if metric.more_is_better { "maximise" } else { "minimise" };
+        let verb = if metric.more_is_better { "maximize" } else { "minimize" };
         format!("{verb} {}", metric.name)
     };
     space.objectives.iter().map(|objective| text(objective.metric)).collect()

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::error::Error;
 use crate::model::program::Program;
-use crate::model::source_map::Beside;
+use crate::model::source_map::SourceMapFile;
 use crate::report::diagnostic::Diagnostic;
 use crate::targets::{Artifact, load, resolve};
 use crate::verbs::disasm::no_model;
@@ -102,7 +102,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         return Ok(Report::of_text(path, target, linted, warnings));
     }
     let findings = instance.lint(path, &bytes, None)?;
-    let Beside { text, note } = Beside::of(path, &bytes, context.reader);
+    let SourceMapFile { text, note } = SourceMapFile::of(path, &bytes, context.reader);
     let report = match text {
         Some(text) => Report::of_text(path, target, Linted::of_words(text, findings), warnings),
         None => Report::new(path, target, findings, warnings),

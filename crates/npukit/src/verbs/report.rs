@@ -17,7 +17,7 @@ use crate::compare::layer_compare;
 use crate::costs::{Energy, EnergyParts};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::program::Program;
 use crate::model::source::{Input, Source};
 use crate::numbers::accuracy;
@@ -140,7 +140,7 @@ fn done(program: &Program, ran: Option<&run::Report>) -> String {
 
 /// Removes the note on the assumed range of values from the report of a compilation: samples that
 /// were run show their range.
-fn without_assumption(mut compiled: Value, origin: &Origin) -> Value {
+fn without_assumption(mut compiled: Value, origin: &CompileJob) -> Value {
     let assumption = origin.assumed_range();
     if let Some(notes) = compiled.get_mut("notes").and_then(Value::as_array_mut) {
         notes.retain(|note| note.as_str() != assumption.as_deref());
@@ -240,7 +240,7 @@ fn program(request: &Request, context: Context<'_>) -> Result<(Program, Option<c
         return Ok((source.program_for(inputs, context)?, None));
     }
     let request = compile::Request { source: source.clone(), ..compile::Request::default() };
-    let compile::Made { report, program, .. } = compile::compile_for(&request, inputs, context)?;
+    let compile::Compilation { report, program, .. } = compile::compile_for(&request, inputs, context)?;
     Ok((program, Some(report)))
 }
 
@@ -263,7 +263,7 @@ type Measured = (usize, Option<Saturations>);
 
 /// Returns what saturated on the samples of the run, or on the calibration samples without a run.
 fn measured(
-    origin: &Origin,
+    origin: &CompileJob,
     program: &Program,
     ran: Option<&run::Report>,
     request: &Request,
@@ -278,7 +278,7 @@ fn measured(
     Ok((samples.len(), found.map(|(_, saturations)| saturations)))
 }
 
-fn checked(origin: &Origin, program: &Program, measured: Measured) -> Result<check::Report, Error> {
+fn checked(origin: &CompileJob, program: &Program, measured: Measured) -> Result<check::Report, Error> {
     let weights = origin.altered_weights()?;
     let constants = program.report().saturated_constants;
     let (samples, found) = measured;

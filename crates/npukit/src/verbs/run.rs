@@ -1,6 +1,6 @@
 //! `npu run`: runs a program over samples, bit-exactly; a model is also compared with float.
 
-mod by_hand;
+mod asm_run;
 mod float_reference;
 
 use std::collections::BTreeMap;
@@ -10,42 +10,42 @@ use std::time::Instant;
 
 use npukit_graph::Graph;
 use npukit_target::{
-    Compiled, HostStepReport, Meaning, RunOptions, RunResult, Saturation, Saturations, Survey, TargetError,
-    TimeOptions, Unset,
+    CompileEstimate, Compiled, HazardMode, HostStepReport, RunOptions, RunResult, Saturation, Saturations,
+    TargetError, TimeOptions, UninitMemory,
 };
 use serde::Serialize;
 
 use crate::Context;
 use crate::compare::device_dump;
 use crate::compare::layer_compare::{self, Requested, Run, compare_layers};
-use crate::compare::like::Like;
+use crate::compare::shape_source::ShapeSource;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::program::Program;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
 use crate::model::{self, ModelOptions};
 use crate::numbers::accuracy::{self, Labels};
 use crate::numbers::doubt;
-use crate::numbers::finite::NonFinite;
 use crate::numbers::max_error::MaxError;
-use crate::numbers::quantise;
+use crate::numbers::non_finite::NonFinite;
+use crate::numbers::quantize;
 use crate::numbers::underflow;
 use crate::report::comparison::Comparison;
-use crate::report::on_chip::OnChip;
+use crate::report::coverage::Coverage;
 use crate::report::rescale::Report as RescalingReport;
 use crate::run::batch::{in_model_shape, machine_by, machine_calls};
+use crate::run::latency::{Speed, batch, timed};
 use crate::run::samples::{DumpedTensor, OutputReport, Outputs, reports};
-use crate::run::speed::{Speed, batch, timed};
 use crate::run::stack::Stack;
 use crate::run::stateful::{Stateful, States};
 use crate::run::waves::Waves;
 use crate::targets::is_artifact;
 use float_reference::FloatReference;
 
-pub(crate) use by_hand::filled_by_hand;
-pub use by_hand::{Expectations, FailedExpectation, Hand, HandFiles, HandReport, run_by_hand};
+pub(crate) use asm_run::asm_machine;
+pub use asm_run::{AsmReport, AsmRunFiles, AsmRunOptions, Expectations, FailedExpectation, run_asm};
 
 /// Parameters of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ pub struct Request {
     pub stateful: Stateful,
     /// Model that an artifact was compiled from; its names and shapes are used for inputs and
     /// outputs, and the outputs are compared with it in float.
-    pub like: Option<String>,
+    pub shapes_from: Option<String>,
     /// Whether to return the machine's integers instead of real values.
     pub raw: bool,
     /// Whether to compare every layer with float.
@@ -70,7 +70,7 @@ pub struct Request {
     /// Whether to return every tensor.
     pub dump: bool,
     /// How hazards are handled: as the hardware does, or sequentially.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
     /// Largest accepted difference from float.
     pub max_error: Option<MaxError>,
     /// Whether unreliable outputs make the run fail: inputs saturate, or the error is too large.
@@ -82,21 +82,21 @@ pub struct Request {
     /// Future path of the waveforms, if requested.
     pub waves: Option<String>,
     /// Options for assembly programs.
-    pub hand: Hand,
+    pub asm_options: AsmRunOptions,
 }
 
 impl Request {
     /// Refuses options that need a model or an artifact.
     fn check(&self) -> Result<(), Error> {
-        if self.hand != Hand::default() {
-            return Err(Error::OnlyByHand { path: self.source.path.clone() });
+        if self.asm_options != AsmRunOptions::default() {
+            return Err(Error::OnlyAssembly { path: self.source.path.clone() });
         }
-        if self.like.is_some() && !is_artifact(&self.source.path) {
-            return Err(Error::NeedlessLike { path: self.source.path.clone() });
+        if self.shapes_from.is_some() && !is_artifact(&self.source.path) {
+            return Err(Error::NeedlessModel { path: self.source.path.clone() });
         }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
-            (_, Some(_)) if self.like.is_none() => "`--max-error` without `--like`",
+            (_, Some(_)) if self.shapes_from.is_none() => "`--max-error` without `--shapes-from`",
             _ if self.strict => "`--strict`",
             _ => return Ok(()),
         };
@@ -128,14 +128,14 @@ impl Request {
     ) -> Result<RunResult, TargetError> {
         let is_artifact = is_artifact(&self.source.path);
         let unset = match (self.check, is_artifact) {
-            (true, _) => Unset::Poison,
-            (false, true) => Unset::Garbage(GARBAGE),
-            (false, false) => Unset::Zero,
+            (true, _) => UninitMemory::Poison,
+            (false, true) => UninitMemory::Garbage(GARBAGE),
+            (false, false) => UninitMemory::Zero,
         };
         let times = if is_artifact && place == 0 { TWICE } else { NonZeroU32::MIN };
         let options = RunOptions { meaning: self.meaning, unset, times, ..RunOptions::default() };
         if is_artifact && place == 0 && !self.check {
-            match compiled.run_with(sample, &RunOptions { unset: Unset::Poison, ..options }) {
+            match compiled.run_with(sample, &RunOptions { unset: UninitMemory::Poison, ..options }) {
                 Err(error) => unwritten.get_or_init(|| error),
                 ran => return ran,
             };
@@ -188,17 +188,16 @@ pub struct Report {
     pub rescaling: Option<RescalingReport>,
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<quantise::Report>,
+    pub quantization: Option<quantize::Report>,
     /// Comparison of every layer with float, if requested.
-    // JSON key that existing programs rely on.
-    #[serde(rename = "truth", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub layer_compare: Option<layer_compare::Report>,
     /// Tensors in the dump, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dump: Vec<DumpedTensor>,
     /// Share of the model that the accelerator computes.
     #[serde(flatten)]
-    pub on_chip: OnChip,
+    pub on_chip: Coverage,
     /// Steps that the host runs.
     pub host_steps: Vec<HostStepReport>,
     /// Assumptions that were made.
@@ -247,8 +246,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
-    if is_artifact(&request.source.path) && request.like.is_none() {
-        report.notes.push("not compared with float: --like names the model for it".to_owned());
+    if is_artifact(&request.source.path) && request.shapes_from.is_none() {
+        report.notes.push("not compared with float: --shapes-from names the model for it".to_owned());
     }
     report.seconds = start.elapsed().as_secs_f64();
     let waves = request.waves(&*program.compiled)?;
@@ -308,12 +307,12 @@ fn have_shapes(sample: &Sample, graph: &Graph) -> bool {
 }
 
 /// Returns the warning for a program that faults only if reading unwritten memory is a fault.
-fn told_of_unwritten(error: &TargetError) -> String {
+fn unwritten_message(error: &TargetError) -> String {
     let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let mut told: Vec<String> = chain.map(ToString::to_string).collect();
+    let mut messages: Vec<String> = chain.map(ToString::to_string).collect();
     // A transparent error repeats the message of its cause.
-    told.dedup();
-    let error = told.join(": ");
+    messages.dedup();
+    let error = messages.join(": ");
     format!(
         "the program reads memory that was never written, and that has arbitrary contents on a board: {error}; `--check` stops there"
     )
@@ -338,17 +337,17 @@ impl<'a> Outcome<'a> {
     fn of(
         request: &'a Request,
         compiled: &'a dyn Compiled,
-        origin: Option<&Origin>,
+        origin: Option<&CompileJob>,
         context: Context<'_>,
     ) -> Result<Self, Error> {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
-        let like = request.like.as_ref().map(|path| {
+        let shapes_from = request.shapes_from.as_ref().map(|path| {
             let model = model::load(path, &ModelOptions::default(), &request.inputs, context.reader)?;
-            Like::new(compiled, &model, path).map(|like| (like, model.graph))
+            ShapeSource::new(compiled, &model, path).map(|shapes_from| (shapes_from, model.graph))
         });
-        let (like, graph) = like.transpose()?.unzip();
-        let inputs = match &like {
-            Some(like) => like.inputs(),
+        let (shapes_from, graph) = shapes_from.transpose()?.unzip();
+        let inputs = match &shapes_from {
+            Some(shapes_from) => shapes_from.inputs(),
             None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
         let stateful = match origin {
@@ -362,9 +361,9 @@ impl<'a> Outcome<'a> {
             inputs::samples_of_calls(files, &inputs, preprocess, context.reader, text, states)?;
         let fit = |graph: &Graph| states.is_none() && samples.iter().all(|sample| have_shapes(sample, graph));
         let beside = graph.filter(fit).map(|graph| (graph, samples.clone()));
-        if let Some(like) = &like {
-            notes.splice(0..0, like.notes());
-            samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
+        if let Some(shapes_from) = &shapes_from {
+            notes.splice(0..0, shapes_from.notes());
+            samples = samples.into_iter().map(|sample| shapes_from.packed(sample)).collect();
         }
         let unwritten = OnceLock::new();
         let run = |place, sample: &Sample| request.run_sample(compiled, place, sample, &unwritten);
@@ -372,8 +371,8 @@ impl<'a> Outcome<'a> {
             Some(states) => machine_calls(compiled, &mut samples, states, run)?,
             None => machine_by(compiled, &samples, run)?,
         };
-        let unwritten = unwritten.into_inner().map(|error| told_of_unwritten(&error));
-        let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
+        let unwritten = unwritten.into_inner().map(|error| unwritten_message(&error));
+        let stacks = if let Some(shapes_from) = &shapes_from { shapes_from.unpacked(stacks) } else { stacks };
         Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations, beside })
     }
 
@@ -387,7 +386,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Compares with the model in float, including the requested details of its layers.
-    fn reference(&self, origin: &Origin) -> Result<FloatReference, Error> {
+    fn reference(&self, origin: &CompileJob) -> Result<FloatReference, Error> {
         let (compiled, mut reference) = (self.compiled, FloatReference::of(&self.samples, &self.stacks));
         let model_samples = in_model_shape(compiled, &self.samples);
         let comparison = reference.compare(origin, compiled, &model_samples, &self.stacks)?;
@@ -418,18 +417,18 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns the remarks of the run, with the warnings `told`, and the reasons why it failed.
+    /// Returns the remarks of the run, with the warnings `message`, and the reasons why it failed.
     fn judged(
         &mut self,
-        origin: Option<&Origin>,
+        origin: Option<&CompileJob>,
         reference: &FloatReference,
         accuracy: Option<&accuracy::Report>,
-        told: Vec<String>,
+        message: Vec<String>,
     ) -> (Remarks, Vec<String>) {
         // Default: an artifact without a model has no remarks.
-        let remarks = origin.map(Origin::remarks).unwrap_or_default();
+        let remarks = origin.map(CompileJob::remarks).unwrap_or_default();
         let mut remarks = remarks.with_notes(std::mem::take(&mut self.notes));
-        remarks.warnings.extend(told);
+        remarks.warnings.extend(message);
         remarks.warnings.extend(self.unwritten.take());
         remarks.warnings.extend(reference.warnings(self.request, origin, &self.saturations));
         let mut failures = reference.failures(self.request.max_error);
@@ -458,23 +457,23 @@ impl<'a> Outcome<'a> {
 
     fn report(
         mut self,
-        origin: Option<&Origin>,
+        origin: Option<&CompileJob>,
         reference: FloatReference,
         accuracy: Option<accuracy::Report>,
         start: Instant,
     ) -> (Report, Vec<Stack>) {
         let program = self.compiled.report();
         let (speed, untimed) = self.speed(origin.and_then(|origin| origin.model.batch));
-        let on_chip = OnChip::of(&Survey::of(self.compiled));
-        let mut told: Vec<String> = on_chip.warning().into_iter().collect();
+        let on_chip = Coverage::of(&CompileEstimate::of(self.compiled));
+        let mut messages: Vec<String> = on_chip.warning().into_iter().collect();
         // Warnings of an artifact were reported when it was compiled.
-        told.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
-        told.extend(untimed);
-        let (remarks, failures) = self.judged(origin, &reference, accuracy.as_ref(), told);
+        messages.extend(origin.iter().flat_map(|_| program.warnings.iter().cloned()));
+        messages.extend(untimed);
+        let (remarks, failures) = self.judged(origin, &reference, accuracy.as_ref(), messages);
         let Remarks { notes, warnings } = remarks;
-        let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantisation.clone()));
+        let found = origin.map(|origin| (origin.rescaling.clone(), origin.quantization.clone()));
         // Default: an artifact was rescaled and quantized, if at all, when it was compiled.
-        let (rescaling, quantisation) = found.unwrap_or_default();
+        let (rescaling, quantization) = found.unwrap_or_default();
         let report = Report {
             name: program.name,
             target: program.target,
@@ -490,7 +489,7 @@ impl<'a> Outcome<'a> {
             non_finite: reference.non_finite,
             underflow: reference.underflow,
             rescaling,
-            quantisation,
+            quantization,
             layer_compare: reference.layer_compare,
             // Default: no tensors if no dump was requested.
             dump: reference.dump.map(|dump| dump.tensors).unwrap_or_default(),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, HostStepReport, InstructionTime, Meaning, Phase, ProgramReport, Stage, Survey, TimeForm,
-    TimeOptions, TimeReport, TraceFormat, TraceReport, write_trace,
+    CompileEstimate, Compiled, HazardMode, HostStepReport, InstructionTime, Phase, ProgramReport, Stage,
+    TimeForm, TimeOptions, TimeReport, TraceFormat, TraceReport, write_trace,
 };
 use serde::Serialize;
 
@@ -18,8 +18,8 @@ use crate::model::program::Program;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
 use crate::options;
-use crate::report::on_chip::OnChip;
-use crate::run::speed::{Speed, batch, timed};
+use crate::report::coverage::Coverage;
+use crate::run::latency::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
 /// Parameters of a time report.
@@ -32,7 +32,7 @@ pub struct Request {
     /// File of samples from the hardware's sampling unit, to report instead of a simulation.
     pub from_samples: Option<String>,
     /// How hazards are handled: as the hardware does, or sequentially.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
     /// File name extension of the trace, without the dot: one of [`TraceFormat::EXTENSIONS`], or of
     /// a format of the target's own tools. `None` for JSON.
     pub trace_extension: Option<String>,
@@ -82,7 +82,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Share of the model that the accelerator computes.
     #[serde(flatten)]
-    pub on_chip: OnChip,
+    pub on_chip: Coverage,
     /// Steps that run on the host. `latency_ms` does not include their time.
     pub host_steps: Vec<HostStepReport>,
     /// Estimated time of the host, if it was requested.
@@ -91,7 +91,7 @@ pub struct Report {
     /// Energy, if a technology was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Display name of the cost model whose key is `model`.
+    /// Display name of the cost model whose key is `clock`.
     pub cost_model: String,
     /// Cycles, time and layers.
     #[serde(flatten)]
@@ -249,7 +249,7 @@ impl Report {
     pub(crate) fn new(compiled: &dyn Compiled, batch: Option<usize>, time: TimeReport) -> Self {
         let ProgramReport { name, target, instructions, macs, host_steps, .. } = compiled.report();
         let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time, batch);
-        let (warnings, cost_model) = (Vec::new(), cost_model_name(&target, &time.model));
+        let (warnings, cost_model) = (Vec::new(), cost_model_name(&target, &time.clock));
         Self {
             name,
             target,
@@ -259,7 +259,7 @@ impl Report {
             frames_per_second,
             batch,
             warnings,
-            on_chip: OnChip::of(&Survey::of(compiled)),
+            on_chip: Coverage::of(&CompileEstimate::of(compiled)),
             host_steps,
             host: None,
             energy: None,

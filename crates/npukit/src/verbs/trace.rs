@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::compare::traced::float::Float;
-use crate::compare::traced::{Given, Line, Side, TensorKind, open};
+use crate::compare::traced::{Given, Line, TensorKind, TensorSource, open};
 use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::model::Model;
@@ -91,7 +91,7 @@ const HELD: usize = 256 << 20;
 /// # Errors
 ///
 /// Fails as [`run`](super::run::run) does for a program, and as [`eval`](super::eval::eval) does
-/// for a model in float. Returns [`Error::NotLike`] if the artifact was not compiled from the
+/// for a model in float. Returns [`Error::OtherModel`] if the artifact was not compiled from the
 /// model, and [`Error::Write`] if writing to `out` fails.
 pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
@@ -100,8 +100,8 @@ pub fn trace(request: &Request, out: &mut dyn Write, context: Context<'_>) -> Re
     Ok(Report {
         source: request.source.path.clone(),
         target: match &side {
-            Side::Machine(machine) => Some(machine.compiled().report().target),
-            Side::Float(_) | Side::Stored(_) => None,
+            TensorSource::Machine(machine) => Some(machine.compiled().report().target),
+            TensorSource::Float(_) | TensorSource::Stored(_) => None,
         },
         samples,
         tensors,
@@ -119,7 +119,7 @@ pub(crate) fn trace_model(
     context: Context<'_>,
 ) -> Result<Vec<TracedTensor>, Error> {
     let (float, _) = Float::of_model(model, given, context)?;
-    write(&Side::Float(Box::new(float)), out).map(|written| written.tensors)
+    write(&TensorSource::Float(Box::new(float)), out).map(|written| written.tensors)
 }
 
 /// Tensors of a written archive.
@@ -130,7 +130,7 @@ struct Written {
 }
 
 /// Writes every tensor of a side.
-fn write(side: &Side, out: &mut dyn Write) -> Result<Written, Error> {
+fn write(side: &TensorSource, out: &mut dyn Write) -> Result<Written, Error> {
     // Default: stored arrays have no samples.
     let samples = side.samples().unwrap_or_default();
     let members = member_names(side.lines().iter().map(|line| line.name.as_str()));
@@ -156,12 +156,12 @@ fn write(side: &Side, out: &mut dyn Write) -> Result<Written, Error> {
 }
 
 /// Opens the source of the values.
-fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>), Error> {
+fn opened(request: &Request, context: Context<'_>) -> Result<(TensorSource, Vec<String>), Error> {
     let given = Given { inputs: &request.inputs, preprocess: &request.preprocess };
     let source = &request.source;
     let is_artifact = source.is_artifact();
     let machine = match &request.model {
-        Some(_) if !is_artifact => return Err(Error::NeedlessLike { path: source.path.clone() }),
+        Some(_) if !is_artifact => return Err(Error::NeedlessModel { path: source.path.clone() }),
         Some(_) if source.target.is_some() => {
             return Err(Error::NeedlessTarget { path: source.path.clone() });
         }
@@ -176,7 +176,7 @@ fn opened(request: &Request, context: Context<'_>) -> Result<(Side, Vec<String>)
         None => return open::float(source, given, request.unlimited, context),
     };
     let (machine, notes) = machine;
-    Ok((Side::Machine(machine), notes))
+    Ok((TensorSource::Machine(machine), notes))
 }
 
 /// Returns the sizes of groups of consecutive tensors that are held at once: as many as fit in
@@ -202,7 +202,7 @@ fn groups(lines: &[Line], samples: usize) -> Vec<usize> {
 
 /// Computes all samples and writes these tensors. A single tensor is written sample by sample.
 fn write_group(
-    side: &Side,
+    side: &TensorSource,
     lines: &[Line],
     members: &[String],
     samples: usize,

@@ -13,9 +13,9 @@ use npukit_target::{Compiled, FieldProgram, Phase, ProgramReport};
 use npukit_verify::{Agreement, Proof, ProofError, prove};
 
 use crate::Context;
-use crate::compare::like::field::in_field;
+use crate::compare::shape_source::field::in_field;
 use crate::error::Error;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::program::Program;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
@@ -83,7 +83,7 @@ pub fn verify_program(program: &Program, seeds: &[u64]) -> Result<Option<Report>
 
 /// Compares a program with its model; `program` is its description.
 fn proved(
-    origin: &Origin,
+    origin: &CompileJob,
     compiled: &dyn Compiled,
     program: ProgramReport,
     seeds: &[u64],
@@ -94,7 +94,7 @@ fn proved(
     let verified = verified(&origin.model.graph, &origin.model.simplified, &*field, seeds);
     let (proof, agreement, own) = verified.map_err(|error| match error {
         ProofError::Target(error) => error.into(),
-        ProofError::Unfit(told) => Error::UnfitArtifact { told },
+        ProofError::Unfit(stated) => Error::UnfitArtifact { stated },
         ProofError::Evaluate(error) => error.into(),
     })?;
     let is_other = proof.counterexample.is_some();
@@ -117,7 +117,7 @@ fn verified(
     Ok((proof, agreement, program.assumptions(simplified)))
 }
 
-fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agreement) -> Report {
+fn report(origin: &CompileJob, program: ProgramReport, proof: Proof, agreement: Agreement) -> Report {
     let preparation = Preparation::from(agreement);
     let Remarks { notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
@@ -167,7 +167,7 @@ fn report(origin: &Origin, program: ProgramReport, proof: Proof, agreement: Agre
 
 /// Lists what is not proved, in sentences.
 fn assumptions(host: &[npukit_target::HostStepReport], saturated: Option<u64>) -> Vec<String> {
-    let mut told = vec![
+    let mut stated = vec![
         "rounding and saturation are ignored on both sides: the program computes the model in exact \
          arithmetic, with the model's constants rounded to the machine's numbers"
             .to_owned(),
@@ -178,13 +178,13 @@ fn assumptions(host: &[npukit_target::HostStepReport], saturated: Option<u64>) -
             .to_owned(),
     ];
     if let Some(count) = saturated.filter(|&count| count > 0) {
-        told.push(format!("{count} constants saturate; the proof uses the saturated values"));
+        stated.push(format!("{count} constants saturate; the proof uses the saturated values"));
     }
     if !host.is_empty() {
-        told.push(format!(
+        stated.push(format!(
             "the results of the host's {} are assumed to be right",
             npukit_base::counted(host.len() as u64, "step")
         ));
     }
-    told
+    stated
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit::verbs::run::{Request, run_by_hand};
+use npukit::verbs::run::{Request, run_asm};
 use npukit::{Context, Source, resolve};
 
 const PAGE: &str = include_str!("../../../../docs/assembly.md");
@@ -17,7 +17,7 @@ fn examples() -> Vec<(&'static str, &'static str)> {
 fn holds(target: &str, text: &str) {
     let files = BTreeMap::from([("p.s".to_owned(), text.as_bytes().to_vec())]);
     let request = Request { source: Source::model("p.s", target), ..Request::default() };
-    let (report, _) = run_by_hand(&request, Context::new(&files)).unwrap();
+    let (report, _) = run_asm(&request, Context::new(&files)).unwrap();
     assert!(report.expectations.passed > 0, "{target}: {text}");
     assert_eq!(report.expectations.failed, [], "{target}: {text}");
 }

@@ -84,9 +84,9 @@ fn it_holds_of_what_it_was_made_of() {
     assert_eq!(of_program, made(&of_artifact(), &files));
     for request in [of_target(), of_artifact()] {
         let report = checked(&of_program, request, &files).unwrap();
-        let told = report.certificate.unwrap();
-        assert!(report.proved && told.status == CertificateStatus::Holds, "{told:?}");
-        assert_eq!((told.seeds, report.seeds), (vec![1, 2], vec![1, 2]));
+        let message = report.certificate.unwrap();
+        assert!(report.proved && message.status == CertificateStatus::Holds, "{message:?}");
+        assert_eq!((message.seeds, report.seeds), (vec![1, 2], vec![1, 2]));
     }
 }
 
@@ -104,8 +104,8 @@ fn a_model_with_another_weight_is_refused() {
     let certificate = made(&of_artifact(), &files);
     let other = with_other_weight(&files);
     for request in [of_target(), of_artifact()] {
-        let told = difference(checked(&certificate, request, &other));
-        assert_eq!(told, format!("the SHA-256 of model `{MODEL}`"));
+        let message = difference(checked(&certificate, request, &other));
+        assert_eq!(message, format!("the SHA-256 of model `{MODEL}`"));
     }
     let report = checked(&forged(&certificate, &other), of_artifact(), &other).unwrap();
     assert!(!report.proved && report.counterexample.is_some());
@@ -138,13 +138,13 @@ fn an_artifact_without_hashes_is_known_by_the_certificate() {
     let weights = other.0.get_mut(WEIGHTS).unwrap();
     let at = (1..weights.len()).step_by(2).find(|&i| weights[i] != 0 && weights[i] != 0xff).unwrap();
     weights[at] ^= 0x80;
-    let told = difference(checked(&certificate, of_artifact(), &other));
-    assert_eq!(told, format!("the SHA-256 of file `{WEIGHTS}` of the artifact"));
+    let message = difference(checked(&certificate, of_artifact(), &other));
+    assert_eq!(message, format!("the SHA-256 of file `{WEIGHTS}` of the artifact"));
     let report = checked(&forged(&certificate, &other), of_artifact(), &other).unwrap();
     assert!(!report.proved, "{report:?}");
     // Equal program in other files.
-    let told = difference(checked(&certificate, of_artifact(), &Memory::with_digits()));
-    assert_eq!(told, format!("the SHA-256 of file `{SIDECAR}` of the artifact"));
+    let message = difference(checked(&certificate, of_artifact(), &Memory::with_digits()));
+    assert_eq!(message, format!("the SHA-256 of file `{SIDECAR}` of the artifact"));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn what_is_not_proved_has_none_and_is_not_compiled() {
 fn what_is_no_certificate_is_refused() {
     let mut files = Memory::with_digits();
     let text = made(&of_artifact(), &files).to_json();
-    for (told, text) in [
+    for (message, text) in [
         ("not a certificate", "{".to_owned()),
         ("key `schema`", text.replace("certificate/1", "certificate/9")),
         ("changed after it was written", text.replace("bias first", "bias last")),
@@ -220,9 +220,9 @@ fn what_is_no_certificate_is_refused() {
         files.0.insert("c.json".to_owned(), text.into_bytes());
         let request = Request { certificate: Some("c.json".to_owned()), ..of_artifact() };
         let Error::Certificate { source, .. } = verify(&request, files.context()).unwrap_err() else {
-            panic!("{told}")
+            panic!("{message}")
         };
-        assert!(source.to_string().contains(told), "{source}");
+        assert!(source.to_string().contains(message), "{source}");
     }
 }
 

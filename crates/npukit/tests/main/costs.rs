@@ -158,7 +158,7 @@ fn without_figures_energy_is_unknown() {
 
 #[test]
 fn points_of_an_exploration_cost_what_their_machines_do() {
-    const SPACE: &str = "target = \"tcu:ultra96v2\"\nminimise = [\"joules\", \"total_milliseconds\"]\n\
+    const SPACE: &str = "target = \"tcu:ultra96v2\"\nminimize = [\"joules\", \"total_milliseconds\"]\n\
                          [parameters]\narray_size = [4, 8]\n[options]\nsearch = [\"quick\"]";
     let files = Memory::with_digits();
     let request = explore::Request {

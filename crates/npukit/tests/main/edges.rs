@@ -41,7 +41,7 @@ struct Fault {
     seed: u64,
     target: String,
     verb: &'static str,
-    told: String,
+    message: String,
 }
 
 /// Network and instance to test.
@@ -78,8 +78,8 @@ impl Subject {
         source
     }
 
-    fn fault(&self, verb: &'static str, told: String) {
-        self.faults.borrow_mut().push(Fault { seed: self.seed, target: self.target.clone(), verb, told });
+    fn fault(&self, verb: &'static str, message: String) {
+        self.faults.borrow_mut().push(Fault { seed: self.seed, target: self.target.clone(), verb, message });
     }
 
     /// Returns the result of a verb; a panic, or an error without a valid reason, is a fault.
@@ -278,8 +278,8 @@ const FOUND: [u64; 8] = [28, 39, 272, 460, 534, 676, 1552, 1725];
 
 /// Default seeds, or the seeds in `NPUKIT_EDGES`: a count, or `FIRST..END`.
 fn seeds() -> Vec<u64> {
-    let Ok(told) = std::env::var("NPUKIT_EDGES") else { return (0..16).chain(FOUND).collect() };
-    let (first, end) = told.split_once("..").unwrap_or(("0", &told));
+    let Ok(message) = std::env::var("NPUKIT_EDGES") else { return (0..16).chain(FOUND).collect() };
+    let (first, end) = message.split_once("..").unwrap_or(("0", &message));
     (first.parse().unwrap()..end.parse().unwrap()).collect()
 }
 
@@ -301,11 +301,11 @@ fn what_fits_works_in_every_verb() {
     let seeds = seeds();
     let Tried { fitting, refused, faults } = tried(&seeds);
     println!("{} networks: {fitting} fit, {refused} do not, {} faults", seeds.len(), faults.len());
-    for (place, Fault { seed, target, verb, told }) in faults.iter().enumerate() {
+    for (place, Fault { seed, target, verb, message }) in faults.iter().enumerate() {
         if place == 0 || faults[place - 1].seed != *seed {
             println!("{}", keep(*seed));
         }
-        println!("{seed} {target} {verb}: {}", told.replace('\n', " "));
+        println!("{seed} {target} {verb}: {}", message.replace('\n', " "));
     }
     assert!(fitting > 0 && faults.is_empty(), "{} faults", faults.len());
 }

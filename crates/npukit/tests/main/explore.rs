@@ -9,7 +9,7 @@ use crate::memory::Memory;
 /// Instances with small and large memories, searched in both ways.
 const SPACE: &str = r#"
 target = "tcu:ultra96v2"
-minimise = ["milliseconds", "bram"]
+minimize = ["milliseconds", "bram"]
 [parameters]
 array_size = [4, 8]
 local_depth = [128, 4096]
@@ -42,8 +42,8 @@ fn points_are_what_their_machines_are_alone() {
         let program = source.program(files.context()).unwrap();
         let time = program.time().unwrap();
         let model = &point.models[0];
-        assert_eq!(model.cycles, Some(time.cycles["model"]), "{} {search}", point.target);
-        assert_eq!((model.milliseconds, model.utilisation), (time.milliseconds, time.utilisation));
+        assert_eq!(model.cycles, Some(time.cycles["hw"]), "{} {search}", point.target);
+        assert_eq!((model.milliseconds, model.utilization), (time.milliseconds, time.utilization));
         assert_eq!(model.instructions, program.report().instructions);
     }
 }

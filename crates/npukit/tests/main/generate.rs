@@ -3,7 +3,7 @@
 use npukit::Error;
 use npukit::verbs::generate::{Request, accuracy, generate};
 use npukit_graph::decoder::{DecoderModel, Session, likeliest};
-use npukit_graph::quantise::rows::{Int4Rows, RowsError};
+use npukit_graph::quantize::rows::{Int4Rows, RowsError};
 use npukit_import::decoder::{Decoder, read};
 use npukit_numeric::TensorData;
 use npukit_numeric::npy::{read_npy, read_npz};
@@ -123,7 +123,7 @@ fn four_bits_are_enough_for_the_weights() {
             let rows = Int4Rows::new(matrix.rows(), matrix.columns(), matrix.values())?;
             let error = rows.error(matrix.values());
             assert!(error.relative > 0.01 && error.relative < 0.2, "{}: {error:?}", matrix.name);
-            Ok::<_, Wrong>(rows.dequantised())
+            Ok::<_, Wrong>(rows.dequantized())
         })
         .unwrap();
     let (float, four_bits) = (right(&model), right(&rounded));

@@ -127,9 +127,9 @@ fn renamed_tensors_are_told_by_their_names_in_the_model() {
     let (report, written) = looked_at(Source { path: "m.onnx".into(), ..digits("tcu") }, &files);
     let arrays = read_npz("dump", &written.dump.unwrap()).unwrap();
     let members = |tensor: &DumpedTensor| tensor.member.clone().unwrap_or_else(|| tensor.name.clone());
-    let told: Vec<_> = report.dump.iter().map(|tensor| (members(tensor), tensor.shape.clone())).collect();
+    let messages: Vec<_> = report.dump.iter().map(|tensor| (members(tensor), tensor.shape.clone())).collect();
     let found: Vec<_> = arrays.iter().map(|(name, array)| (name.clone(), array.shape().to_vec())).collect();
-    assert_eq!(told, found);
+    assert_eq!(messages, found);
     let member = |name: &str| report.dump.iter().find(|tensor| tensor.name == name).unwrap().member.clone();
     assert_eq!(member("machine/../x/y").as_deref(), Some("machine/__/x/y"));
     assert_eq!(member("float//imag"), None, "within a path two slashes are as good as one");

@@ -190,11 +190,11 @@ fn made_up_samples_leave_room_on_wide_integers() {
     files.0.insert("mlp.onnx".into(), include_bytes!("../../assets/digits_mlp.onnx").to_vec());
     let source = Source { path: "mlp.onnx".into(), ..digits("drra:3x4+ext") };
     let report = looked_at(source, false, &files);
-    let quantisation = report.quantisation.unwrap();
+    let quantization = report.quantization.unwrap();
     assert!(
-        quantisation.made_up && quantisation.warnings[0].contains("generated"),
+        quantization.made_up && quantization.warnings[0].contains("generated"),
         "{:?}",
-        quantisation.warnings
+        quantization.warnings
     );
     assert_eq!(report.saturations, 0);
     assert!(report.comparison.unwrap().relative_error.unwrap() < 0.005, "{:?}", report.comparison);
@@ -209,7 +209,7 @@ fn figures_do_not_depend_on_the_number_of_cores() {
     let report = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (report, _) = pool.install(|| compile(&calibrated(digits("opu")), files.context())).unwrap();
-        serde_json::to_string(&report.quantisation).unwrap()
+        serde_json::to_string(&report.quantization).unwrap()
     };
     let one = report(1);
     assert!(one.contains("signal_to_noise_db"));

@@ -78,8 +78,8 @@ fn opu_says_what_it_does_not_pass_through() {
     let found: Vec<_> = report.problems.iter().map(|problem| (&*problem.node, &*problem.op)).collect();
     assert_eq!(found, [("folded", "Reshape"), ("constant", "output")]);
     let refused = compile(&source("passed.onnx", "opu"), files.context()).unwrap_err();
-    let Error::Refused { report: told } = refused else { panic!("{refused}") };
-    assert_eq!(*told, report, "one report for all verbs");
+    let Error::Refused { report: message } = refused else { panic!("{refused}") };
+    assert_eq!(*message, report, "one report for all verbs");
 }
 
 /// All verbs name the input and what to give; arrays give the shape themselves.
@@ -115,8 +115,8 @@ fn an_input_of_any_shape_is_told() {
 #[test]
 fn weights_that_the_machine_does_not_have_are_told_at_compilation() {
     let files = files();
-    let told = |target: &str| compile(&source("bad_weights.onnx", target), files.context()).unwrap().0;
-    let tcu = told("tcu");
+    let message = |target: &str| compile(&source("bad_weights.onnx", target), files.context()).unwrap().0;
+    let tcu = message("tcu");
     let found: Vec<_> =
         tcu.weights.iter().map(|w| (&*w.node, &*w.tensor, w.non_finite, w.saturated, w.is_poor)).collect();
     assert!(found.contains(&("product with nan", "nan", 1, 0, false)), "{found:?}");
@@ -126,13 +126,13 @@ fn weights_that_the_machine_does_not_have_are_told_at_compilation() {
         assert!(tcu.warnings.iter().any(|warning| warning.contains(what)), "{what}: {:?}", tcu.warnings);
     }
     for target in ["opu", "pccx", "drra"] {
-        let report = told(target);
+        let report = message(target);
         let named =
             |warning: &String| warning.contains("NaN or infinite") && warning.contains("`product with nan`");
         assert!(report.warnings.iter().any(named), "{target}: {:?}", report.warnings);
     }
     // One element is a million times as large and takes all the bits.
-    let vanishing = told("opu").warnings;
+    let vanishing = message("opu").warnings;
     let named =
         |warning: &String| warning.contains("rounded to 0") && warning.contains("`product with huge`");
     assert!(vanishing.iter().any(named), "{vanishing:?}");

@@ -111,11 +111,11 @@ fn a_manifest_that_is_not_whole_is_refused() {
     let manifest = artifact[0].name.clone();
     files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
     let text = String::from_utf8(files.0[&manifest].clone()).unwrap();
-    for (from, to, told) in [
+    for (from, to, message) in [
         ("npukit.segments.1", "npukit.segments.9", "`format` is `npukit.segments.9`"),
         (r#""target": "tcu:"#, r#""target": "gpu:"#, "unknown target `gpu`"),
         (r#""constant": "c0""#, r#""constant": "c999""#, "unknown constant `c999`"),
-        (r#""LayerNormalization": {"#, r#""LayerNormalisation": {"#, "unknown variant"),
+        (r#""LayerNormalization": {"#, r#""LayerNormalization": {"#, "unknown variant"),
         (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
         (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),
         (r#""sha256": {"#, r#""sha256": {"x": "y""#, "expected"),
@@ -127,7 +127,7 @@ fn a_manifest_that_is_not_whole_is_refused() {
         let error = run(&request(Source::artifact(&manifest)), files.context()).unwrap_err();
         let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
         let all = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-        assert!(all.contains(told), "{from}: {all}");
+        assert!(all.contains(message), "{from}: {all}");
     }
 }
 

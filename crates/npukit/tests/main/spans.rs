@@ -17,14 +17,14 @@ const TARGETS: [&str; 7] =
 const NETWORKS: [&str; 4] = ["mlp", "lenet5", "decoder", "resnet20v2"];
 
 /// Asserts that utilization is at most 1, and the time at least the lower bound.
-fn assert_within(what: &str, utilisation: f64, roofline: &Roofline) {
-    assert!((0.0..=1.0).contains(&utilisation), "{what}: utilization {utilisation}");
+fn assert_within(what: &str, utilization: f64, roofline: &Roofline) {
+    assert!((0.0..=1.0).contains(&utilization), "{what}: utilization {utilization}");
     assert!(roofline.distance.is_none_or(|distance| distance >= 1.0), "{what}: {roofline:?}");
 }
 
 fn assert_layer(what: &str, layer: &LayerTime, total: u64) {
     let what = format!("{what}, {}", layer.name);
-    assert_within(&what, layer.utilisation, &layer.roofline);
+    assert_within(&what, layer.utilization, &layer.roofline);
     let span = layer.span_cycles();
     assert!(layer.array_busy.is_none_or(|busy| busy <= span), "{what}: {layer:?}");
     match layer.first_cycle.zip(layer.last_cycle) {
@@ -35,8 +35,8 @@ fn assert_layer(what: &str, layer: &LayerTime, total: u64) {
 
 fn assert_report(what: &str, report: &Report) {
     let time = &report.time;
-    let total = time.cycles[&time.model];
-    assert_within(what, time.utilisation.unwrap(), &time.roofline);
+    let total = time.cycles[&time.clock];
+    assert_within(what, time.utilization.unwrap(), &time.roofline);
     assert!(!time.layers.is_empty(), "{what}");
     assert_eq!(time.layers.iter().map(|layer| layer.cycles).sum::<u64>(), total, "{what}");
     time.layers.iter().for_each(|layer| assert_layer(what, layer, total));

@@ -44,8 +44,8 @@ fn memories_have_names_and_ends() {
             machine.read(name, last, 2).unwrap_err();
             machine.read(name, u64::MAX, u64::MAX).unwrap_err();
         }
-        let told = machine.read("cache", 0, 1).unwrap_err().to_string();
-        assert!(told.starts_with("unknown memory `cache`: "), "{told}");
+        let message = machine.read("cache", 0, 1).unwrap_err().to_string();
+        assert!(message.starts_with("unknown memory `cache`: "), "{message}");
         machine.machine.step().unwrap();
         assert_eq!(next(&machine), None);
         machine.machine.step().unwrap();

@@ -11,7 +11,7 @@ use npukit_numeric::npy::{read_npy, read_npz};
 use crate::memory::{Memory, digits};
 
 /// Files after a compilation with test vectors, by the suffix of their names.
-struct Written {
+struct CompiledFiles {
     report: compile::Report,
     files: Memory,
     manifest: String,
@@ -22,12 +22,12 @@ struct Written {
 /// Network for a target that does not support convolutions.
 const PERCEPTRON: &[u8] = include_bytes!("../../../../tests/filetests/models/perceptron.onnx");
 
-fn written(source: Source, samples: &[&str]) -> Written {
+fn written(source: Source, samples: &[&str]) -> CompiledFiles {
     prepared(source, samples, Preprocess::default())
 }
 
 /// Compiles with preprocessed samples.
-fn prepared(source: Source, samples: &[&str], preprocess: Preprocess) -> Written {
+fn prepared(source: Source, samples: &[&str], preprocess: Preprocess) -> CompiledFiles {
     let mut files = Memory::with_digits();
     files.0.insert("perceptron.onnx".into(), PERCEPTRON.to_vec());
     let test_vectors = Some(samples.iter().map(|sample| InputFile::parse(sample)).collect());
@@ -38,10 +38,10 @@ fn prepared(source: Source, samples: &[&str], preprocess: Preprocess) -> Written
     let manifest = report.artifacts[0].clone();
     assert_eq!(made.len(), report.artifacts.len() + report.test_vectors.len());
     files.0.extend(made.into_iter().map(|file| (file.name, file.bytes)));
-    Written { report, files, manifest, vectors }
+    CompiledFiles { report, files, manifest, vectors }
 }
 
-impl Written {
+impl CompiledFiles {
     fn bytes(&self, end: &str) -> &[u8] {
         &self.files.0[&self.vectors[end]]
     }
@@ -129,6 +129,6 @@ fn samples_are_prepared_as_those_of_a_run() {
 fn vectors_that_saturate_are_told_of() {
     let huge = Preprocess { scale: Some(1e4), ..Preprocess::default() };
     let warnings = prepared(digits("tcu"), &["x.npy"], huge).report.warnings;
-    let told = |warning: &String| warning.contains(" values of the test vectors saturated, most in `");
-    assert!(warnings.iter().any(told), "{warnings:?}");
+    let message = |warning: &String| warning.contains(" values of the test vectors saturated, most in `");
+    assert!(warnings.iter().any(message), "{warnings:?}");
 }

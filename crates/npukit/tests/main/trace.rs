@@ -56,9 +56,9 @@ impl Trace {
     }
 }
 
-struct Kept<'a>(&'a mut Trace);
+struct TraceSink<'a>(&'a mut Trace);
 
-impl Sink for Kept<'_> {
+impl Sink for TraceSink<'_> {
     fn begin(&mut self, about: &About) -> io::Result<()> {
         self.0.about = about.clone();
         Ok(())
@@ -274,9 +274,9 @@ fn recorded(program: &dyn Compiled, time: &TimeReport) -> Trace {
     let layers = if report.layers.is_empty() { Vec::new() } else { layers };
     let cycles = time.cycles.values().copied().max().unwrap();
     let about = About { program: report.name, clock_mhz: time.clock_mhz, cycles, layers };
-    let mut recorder = Recorder::new(Kept(&mut trace), about, None);
+    let mut recorder = Recorder::new(TraceSink(&mut trace), about, None);
     let cycles = program.record(&TimeOptions::default(), &mut recorder).unwrap();
-    assert_eq!(cycles, time.cycles[&time.model], "the whole");
+    assert_eq!(cycles, time.cycles[&time.clock], "the whole");
     recorder.finish(cycles).unwrap();
     trace
 }
@@ -342,7 +342,7 @@ fn integral(trace: &Trace, line: &Line) -> f64 {
 /// slices.
 fn check_sums(trace: &Trace, time: &TimeReport) {
     let program = &trace.line("program").slices;
-    let total = time.cycles[&time.model];
+    let total = time.cycles[&time.clock];
     assert_eq!((program.len(), program[0].number("cycles")), (1, Some(total)));
     let mut units = 0;
     for unit in &time.units {
@@ -365,7 +365,7 @@ fn check_sums(trace: &Trace, time: &TimeReport) {
             let (found, sum) = (integral(trace, counter), sum as f64);
             assert!((found - sum).abs() <= 0.02 * sum, "{name}: {found} and {sum}");
         };
-        close("utilisation", 100 * unit.busy);
+        close("utilization", 100 * unit.busy);
         close("bytes a cycle", line.slices.iter().filter_map(|slice| slice.number("bytes")).sum());
     }
     assert!(units > 0 || time.units.is_empty(), "no unit of the report has a track");
@@ -442,10 +442,10 @@ fn check_range(target: &str, flows: bool) {
 
 #[test]
 fn layers_that_do_not_exist_are_refused() {
-    let told = |range: &str, extension: &str| traced("tcu", range, extension).0.unwrap_err();
-    let error = told("/conv3", "json");
+    let message = |range: &str, extension: &str| traced("tcu", range, extension).0.unwrap_err();
+    let error = message("/conv3", "json");
     assert!(error.is_usage() && error.to_string().contains("unknown layer `/conv3`"), "{error}");
-    assert!(told("/logits../conv1", "json").to_string().contains("comes before"));
+    assert!(message("/logits../conv1", "json").to_string().contains("comes before"));
     let (files, mlp) = mlp("pccx");
     let request = Request {
         source: mlp,

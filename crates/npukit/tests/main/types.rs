@@ -216,9 +216,9 @@ fn models() -> Vec<(&'static str, Model)> {
         .node("Relu", &["h"], "y")
         .output("c", F32, &[3])
         .output("y", F32, &[ROWS, 4]);
-    let quantised_values: Vec<f32> = (0..ROWS * COLUMNS).map(|at| (wave(at, 0.3) * 100.0).round()).collect();
-    let quantised = Model::default()
-        .input("x", I8, &[ROWS, COLUMNS], &quantised_values)
+    let quantized_values: Vec<f32> = (0..ROWS * COLUMNS).map(|at| (wave(at, 0.3) * 100.0).round()).collect();
+    let quantized = Model::default()
+        .input("x", I8, &[ROWS, COLUMNS], &quantized_values)
         .floats("s", &[], vec![1.0 / 128.0])
         .floats("t", &[], vec![1.0 / 32.0])
         .integers("z", I8, &[], vec![0])
@@ -250,7 +250,7 @@ fn models() -> Vec<(&'static str, Model)> {
         ("bool output", positive.output("y", Bool, &[ROWS, 4])),
         ("Where inside", inside),
         ("constant output", constant),
-        ("int8 QDQ", quantised),
+        ("int8 QDQ", quantized),
         ("outputs of several types", mixed),
     ]
 }
@@ -260,7 +260,7 @@ fn inputs() -> Vec<InputFile> {
 }
 
 /// Formats an error with its causes.
-fn told(error: &Error) -> String {
+fn message(error: &Error) -> String {
     let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -272,7 +272,7 @@ struct Failures(Vec<String>);
 impl Failures {
     /// Returns the value, or records a failure.
     fn of<T>(&mut self, place: &str, verb: &str, result: Result<T, Error>) -> Option<T> {
-        result.map_err(|error| self.0.push(format!("{place}: {verb}: {}", told(&error)))).ok()
+        result.map_err(|error| self.0.push(format!("{place}: {verb}: {}", message(&error)))).ok()
     }
 
     fn hold(&mut self, place: &str, holds: bool, what: impl FnOnce() -> String) {
@@ -325,7 +325,7 @@ fn verbs(files: &mut Memory, name: &str, target: &str, failures: &mut Failures) 
     failures.of(&place, "diff", diff_values(&differing, files.context()));
     let traced = trace::Request { source: source.clone(), inputs: inputs(), ..Default::default() };
     failures.of(&place, "trace", trace::trace(&traced, &mut Vec::new(), files.context()));
-    let space = format!("target = [\"{target}\"]\nmaximise = [\"snr_db\"]\n");
+    let space = format!("target = [\"{target}\"]\nmaximize = [\"snr_db\"]\n");
     let explored = ExploreRequest {
         models: vec!["m.onnx".into()],
         space: Space::from_toml(&space).unwrap(),

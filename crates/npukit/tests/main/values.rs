@@ -107,7 +107,7 @@ fn a_model_from_which_the_artifact_does_not_come_is_refused() {
         ..trace::Request::default()
     };
     let error = trace(&request("other.onnx"), &mut Vec::new(), files.context()).unwrap_err();
-    assert!(matches!(&error, Error::NotLike { reason, .. } if reason.contains("`logits`")), "{error}");
+    assert!(matches!(&error, Error::OtherModel { reason, .. } if reason.contains("`logits`")), "{error}");
     let (_, bytes) = npukit::verbs::zoo::zoo("mlp", 0).unwrap();
     files.0.insert("mlp.onnx".into(), bytes);
     let error = trace(&request("mlp.onnx"), &mut Vec::new(), files.context()).unwrap_err();

@@ -8,7 +8,7 @@ use npukit::verbs::run::{Request, run};
 use npukit::verbs::time::time;
 use npukit::{Error, InputFile, ModelOptions, targets};
 use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npy};
-use npukit_target::{Config, TargetError};
+use npukit_target::{InstanceSpec, TargetError};
 
 use crate::memory::{Memory, digits};
 
@@ -58,15 +58,15 @@ fn of_others() -> Memory {
 fn an_artifact_without_shapes_takes_those_of_its_model() {
     let source = || Source::artifact("digits_onnx_pynqz1.tmodel");
     let ours = run(&request(source(), "x.npy"), Memory::with_digits().context()).unwrap();
-    let like = Request { like: Some("digits.onnx".into()), ..request(source(), "x.npy") };
-    let (report, files) = run(&like, of_others().context()).unwrap();
+    let shapes_from = Request { shapes_from: Some("digits.onnx".into()), ..request(source(), "x.npy") };
+    let (report, files) = run(&shapes_from, of_others().context()).unwrap();
     assert_eq!(files.outputs, ours.1.outputs);
     assert_eq!(report.outputs, ours.0.outputs);
     // Measured: 0.106, with 8 fraction bits.
     let error = report.comparison.map(|found| found.max_abs_error);
     assert!(error.is_some_and(|error| error < 1.2 * 0.1064) && ours.0.comparison.is_none(), "{error:?}");
     assert!(report.notes.iter().any(|note| note.contains("of shape [1, 1, 8, 8]")), "{:?}", report.notes);
-    let raw = run(&Request { raw: true, ..like }, of_others().context()).unwrap().1.outputs;
+    let raw = run(&Request { raw: true, ..shapes_from }, of_others().context()).unwrap().1.outputs;
     let ours = run(&Request { raw: true, ..request(source(), "x.npy") }, Memory::with_digits().context());
     assert_eq!(raw, ours.unwrap().1.outputs);
 }
@@ -74,8 +74,8 @@ fn an_artifact_without_shapes_takes_those_of_its_model() {
 #[test]
 fn a_model_is_like_its_own_artifact_only() {
     let refused = |source, model: &str, files: &Memory| {
-        let like = Request { like: Some(model.into()), ..request(source, "x.npy") };
-        run(&like, files.context()).unwrap_err().to_string()
+        let shapes_from = Request { shapes_from: Some(model.into()), ..request(source, "x.npy") };
+        run(&shapes_from, files.context()).unwrap_err().to_string()
     };
     let mut files = of_others();
     let model = &include_bytes!("../../../../tests/filetests/models/perceptron.onnx")[..];
@@ -84,7 +84,7 @@ fn a_model_is_like_its_own_artifact_only() {
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
     assert!(
         refused(digits("tcu"), "digits.onnx", &files)
-            .contains("`--like` and `--model` are only for artifacts")
+            .contains("`--shapes-from` and `--model` are only for artifacts")
     );
 }
 
@@ -179,7 +179,7 @@ fn hardware_takes_longer_than_the_estimate() {
     let files = Memory::with_digits();
     for preset in ["pynqz1", "pynqz1_12x12", "cmoda7", "ultra96v2", "zcu104"] {
         let report = time(&digits(&format!("tcu:{preset}")), files.context()).unwrap().time;
-        assert!(report.cycles["model"] > report.cycles["estimator"], "{preset}: {:?}", report.cycles);
+        assert!(report.cycles["hw"] > report.cycles["estimator"], "{preset}: {:?}", report.cycles);
         assert_eq!(report.assumptions.len(), report.cycles.len() - 1);
     }
 }
@@ -207,18 +207,18 @@ fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
     let source = Source { path: "p.tmodel".into(), ..Source::default() };
     let report = time(&source, files.context()).unwrap().time;
     assert_eq!(report.cycles["estimator"], (1 << 40) + 16);
-    assert!(!report.cycles.contains_key("model"));
-    assert!(report.model == "estimator" && report.notes[0].contains("at most"), "{:?}", report.notes);
+    assert!(!report.cycles.contains_key("hw"));
+    assert!(report.clock == "estimator" && report.notes[0].contains("at most"), "{:?}", report.notes);
 }
 
 /// Properties of every target: names can be looked up, tables are consistent, defaults exist.
 #[test]
 fn targets_keep_their_promises() {
     for target in targets() {
-        let instance = target.instance(Config::Default).unwrap();
+        let instance = target.instance(InstanceSpec::Default).unwrap();
         assert!(instance.info().name.starts_with(&format!("{}:", target.name)));
         for preset in target.presets() {
-            let instance = target.instance(Config::Preset(&preset.name)).unwrap();
+            let instance = target.instance(InstanceSpec::Preset(&preset.name)).unwrap();
             assert_eq!(instance.info().name, format!("{}:{}", target.name, preset.name));
             assert_eq!(instance.isa().unwrap().check(), [], "{}", preset.name);
         }

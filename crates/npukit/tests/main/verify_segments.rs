@@ -178,8 +178,8 @@ fn exchanged(subject: &Subject) -> Vec<(String, Files)> {
         for from in names(part, "inputs") {
             let alike = |to: &&String| **to != from && subject.shape(to) == subject.shape(&from);
             for to in there.iter().filter(alike) {
-                let told = format!("part {number} reads {to} for {from}");
-                found.push((told, subject.reading(&subject.files, number, &from, to)));
+                let message = format!("part {number} reads {to} for {from}");
+                found.push((message, subject.reading(&subject.files, number, &from, to)));
             }
         }
         there.extend(names(part, "outputs"));
@@ -304,20 +304,20 @@ fn bytes(subject: &Subject, count: usize) -> Vec<(String, Files)> {
 #[allow(clippy::print_stderr, reason = "what is missed is to be seen")]
 fn row(subject: &Subject, expected: &Results, changes: Vec<(String, Files)>) -> [usize; 6] {
     let mut row = [changes.len(), 0, 0, 0, 0, 0];
-    for (told, files) in changes {
+    for (message, files) in changes {
         let Some(program) = subject.load(&files) else {
             row[1] += 1;
             continue;
         };
         let (results, is_proved) = (subject.results(&*program), subject.is_proved(&*program));
         if results.is_none() {
-            assert!(!is_proved, "{}, {told}: it does not run, but is proved", subject.target);
+            assert!(!is_proved, "{}, {message}: it does not run, but is proved", subject.target);
             row[1] += 1;
         } else if results != *expected {
             row[2] += 1;
             row[3] += usize::from(is_proved);
             if is_proved {
-                eprintln!("{}, {told}: proved, but gives other results", subject.target);
+                eprintln!("{}, {message}: proved, but gives other results", subject.target);
             }
         } else {
             row[if is_proved { 5 } else { 4 }] += 1;
@@ -369,7 +369,7 @@ fn artifacts_in_segments_are_proved_and_certified() {
         let verification = report.verification.unwrap();
         assert!(verification.proved && verification.uncovered.is_empty(), "{target}: {verification:?}");
         let steps =
-            verification.assumptions.iter().any(|told| told.starts_with("the results of the host's "));
+            verification.assumptions.iter().any(|message| message.starts_with("the results of the host's "));
         assert!(steps, "{target}: {:?}", verification.assumptions);
         let certificate = written.last().unwrap().name.clone();
         assert!(certificate.ends_with(".certificate.json"), "{certificate}");
@@ -427,7 +427,8 @@ fn the_first_part_that_goes_wrong_is_named() {
     assert_eq!(segment.segment, Some(3), "{segment:?}");
     assert!(segment.instruction.is_some() && segment.layer.is_some_and(|layer| layer.contains("matmul_8")));
     // If two values are swapped, all elements are known values: the reader computes the wrong one.
-    let exchanged = exchanged(&subject).into_iter().find(|(told, _)| told.contains("reads x for add_6"));
+    let exchanged =
+        exchanged(&subject).into_iter().find(|(message, _)| message.contains("reads x for add_6"));
     let reader = found(&exchanged.unwrap().1);
     assert!(reader.segment.is_some() || reader.layer.is_some(), "{reader:?}");
 }

@@ -1,9 +1,9 @@
-//! [`Grid`]: the numbers of a fixed-point type. [`Beyond`]: how far a result may exceed them.
+//! [`Grid`]: the numbers of a fixed-point type. [`Overflow`]: how far a result may exceed them.
 
 use std::ops::RangeInclusive;
 
 use crate::format::FixedFormat;
-use crate::quantised::{Ties, quantised};
+use crate::quantized::{Ties, quantized};
 
 /// The multiples of a step between two limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Grid {
 
     /// Returns the number nearest to `x`, ties to the greater; saturates at the limits.
     pub fn nearest(self, x: f64) -> f64 {
-        quantised(x, self.fraction, self.width, Ties::HalfUp).value * self.step
+        quantized(x, self.fraction, self.width, Ties::HalfUp).value * self.step
     }
 
     /// Returns the multiple of the step nearest to `x`, ties to the greater, without limits.
@@ -84,14 +84,14 @@ impl From<FixedFormat> for Grid {
 
 /// Largest distances by which results may exceed a format, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Beyond {
+pub struct Overflow {
     /// Distance below the smallest number.
     pub below: f64,
     /// Distance above the largest number.
     pub above: f64,
 }
 
-impl Beyond {
+impl Overflow {
     /// Whether everything is within the format.
     pub fn is_none(self) -> bool {
         self == Self::default()

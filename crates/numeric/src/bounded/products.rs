@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Affine, Beyond, Bounded, Bounds, Grid, times};
+use super::{Affine, Bounded, Bounds, Grid, Overflow, times};
 
 /// Largest number of possible values for which the roundings are examined one by one.
 const LOOKED_AT: f64 = 16.0;
@@ -61,7 +61,7 @@ impl Bounds {
         let sum = factors.filter_map(points).fold(start, |sum, (left, right)| {
             let product = raw(left) * raw(right) + (raw(sum) << format.binary_point);
             let sum = format.round_half_even(product) as f64 * step;
-            self.note(place, Beyond::of(self.grid, &(sum..=sum)), 0.0);
+            self.note(place, Overflow::of(self.grid, &(sum..=sum)), 0.0);
             self.grid.clamp(sum)
         });
         Some(sum)
@@ -160,7 +160,7 @@ impl Bounds {
             low += product.start();
             high += product.end();
             // For an unbounded number, the product with 0 is NaN.
-            (high - low).is_finite() && Beyond::of(self.grid, &(low..=high)).is_none()
+            (high - low).is_finite() && Overflow::of(self.grid, &(low..=high)).is_none()
         });
         is_in.then_some(low..=high)
     }

@@ -226,17 +226,17 @@ fn the_error_of_a_maximum_is_no_more_than_that_of_its_operands() {
 fn saturation_is_told() {
     let mut bounds = Bounds::new(FORMAT, 100, RoundingModel::Machine);
     let x = bounds.input(100.0, 120.0);
-    assert!(bounds.take_beyond().is_empty());
+    assert!(bounds.take_overflow().is_empty());
     let sum = bounds.add(7, &x, &x);
-    let told = bounds.take_beyond();
+    let overflow = bounds.take_overflow();
     assert!(
-        matches!(told[..], [(7, Beyond { below: 0.0, above })] if (112.0..112.1).contains(&above)),
-        "{told:?}"
+        matches!(overflow[..], [(7, Overflow { below: 0.0, above })] if (112.0..112.1).contains(&above)),
+        "{overflow:?}"
     );
     assert!(sum.error() > 112.0);
     let x = bounds.input(100.0, 100.0);
     let sum = bounds.add(7, &x, &x);
-    assert_eq!(bounds.take_beyond(), [(7, Beyond { below: 0.0, above: 200.0 - 32767.0 / 256.0 })]);
+    assert_eq!(bounds.take_overflow(), [(7, Overflow { below: 0.0, above: 200.0 - 32767.0 / 256.0 })]);
     assert_eq!(sum.machine_point(), Some(32767.0 / 256.0));
 }
 

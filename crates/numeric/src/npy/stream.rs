@@ -72,8 +72,8 @@ impl<W: Write> NpzWriter<W> {
         let left = self.open.filter(|(element, _)| *element == tensor.element());
         let left = left.and_then(|(element, left)| Some((element, left.checked_sub(given)?)));
         let misfit = || {
-            let told = format!("{given} elements of {} do not continue the array", tensor.element());
-            io::Error::new(io::ErrorKind::InvalidInput, told)
+            let message = format!("{given} elements of {} do not continue the array", tensor.element());
+            io::Error::new(io::ErrorKind::InvalidInput, message)
         };
         self.open = Some(left.ok_or_else(misfit)?);
         self.archive.write_all(&elements_of(tensor))
@@ -93,8 +93,8 @@ impl<W: Write> NpzWriter<W> {
     fn check_whole(&self) -> io::Result<()> {
         match self.open {
             Some((_, left)) if left > 0 => {
-                let told = format!("{left} elements of the array are missing");
-                Err(io::Error::new(io::ErrorKind::InvalidInput, told))
+                let message = format!("{left} elements of the array are missing");
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
             }
             _ => Ok(()),
         }

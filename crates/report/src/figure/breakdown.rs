@@ -28,8 +28,8 @@ pub fn breakdown(time: &TimeReport, timeline: &Timeline, program: &str) -> Optio
         Bar { name: name.to_owned(), parts }
     };
     let bars: Vec<Bar> = timeline.causes.iter().enumerate().map(bar).collect();
-    let told = format!("{program}: cycles of {} layers by cause", bars.len());
-    stacked(&told, "cycles", &NAMES, &bars, |cycles| cycles.to_string())
+    let description = format!("{program}: cycles of {} layers by cause", bars.len());
+    stacked(&description, "cycles", &NAMES, &bars, |cycles| cycles.to_string())
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub fn energy(parts: &[&str], layers: &[LayerEnergy], program: &str) -> Option<S
         parts: layer.joules.iter().map(|joules| 1e6 * joules).collect(),
     };
     let bars: Vec<Bar> = layers.iter().map(bar).collect();
-    let told = format!("{program}: energy of {} layers by part", bars.len());
-    stacked(&told, "\u{b5}J", parts, &bars, |energy| format!("{energy:.3}"))
+    let description = format!("{program}: energy of {} layers by part", bars.len());
+    stacked(&description, "\u{b5}J", parts, &bars, |energy| format!("{energy:.3}"))
 }
 
 #[cfg(test)]

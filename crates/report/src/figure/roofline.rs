@@ -2,7 +2,7 @@
 
 use npukit_target::{LayerTime, TimeReport};
 
-use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, plane, short};
+use super::{COLORS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, plane, short};
 use crate::page::escaped;
 
 /// Layer in the plane.
@@ -18,7 +18,7 @@ impl<'a> Spot<'a> {
     /// Returns `None` for a layer without multiply-accumulates or without traffic.
     fn of(layer: &'a LayerTime, peak: f64) -> Option<Self> {
         let (memory, cycles) = (layer.roofline.memory as f64, layer.span_cycles() as f64);
-        let rate = layer.utilisation * peak;
+        let rate = layer.utilization * peak;
         (rate > 0.0 && memory > 0.0).then(|| Self { layer, intensity: rate * cycles / memory, rate })
     }
 }
@@ -27,7 +27,7 @@ impl<'a> Spot<'a> {
 /// `None` if no layer has any. Layers that need fewer multiplications than their
 /// multiply-accumulates give larger quotients.
 fn peak(time: &TimeReport) -> Option<f64> {
-    let peak = |layer: &LayerTime| layer.macs as f64 / (layer.utilisation * layer.span_cycles() as f64);
+    let peak = |layer: &LayerTime| layer.macs as f64 / (layer.utilization * layer.span_cycles() as f64);
     let peaks = time.layers.iter().map(peak).filter(|peak| peak.is_finite() && *peak > 0.0);
     peaks.min_by(f64::total_cmp)
 }
@@ -44,13 +44,13 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     // The roofs meet within the figure.
     let across = spots.iter().map(|spot| spot.intensity).chain([peak]);
     let (x, y) = plane(across, spots.iter().map(|spot| spot.rate).chain([peak]));
-    let told =
+    let description =
         format!("{program}: multiply-accumulates per cycle of {} layers, below the roofline", spots.len());
     let names = spots.iter().map(|spot| &*spot.layer.name);
     let mut legend = legend_of_layers(names);
     legend.push(("none", "area: share of all cycles".to_owned()));
     let height = SIZE.1 + Figure::legend_height(&legend, SIZE.0);
-    let mut figure = Figure::begin((SIZE.0, height), &told);
+    let mut figure = Figure::begin((SIZE.0, height), &description);
     figure.axes((&x, "MACs per cycle of the busier memory"), (&y, "MACs per cycle"));
     let (ridge, top, right) = (x.place(peak), y.place(peak), SIZE.0 - EDGE);
     // At the left end of the axis, the memory is the limit.
@@ -59,7 +59,7 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
     figure.add(format_args!("<path class=\"roof\" d=\"M{left:.1} {low:.1}L{ridge:.1} {top:.1}H{right}\"/>"));
     figure.text((right, top - 6.0), "end", &format!("{} MACs per cycle", short(peak)));
     for (number, spot) in spots.iter().enumerate() {
-        let (colour, share) = (COLOURS[number % COLOURS.len()], spot.layer.share);
+        let (color, share) = (COLORS[number % COLORS.len()], spot.layer.share);
         let (cx, cy, r) = (x.place(spot.intensity), y.place(spot.rate), 3.0 + 20.0 * share.max(0.0).sqrt());
         let title = escaped(&format!(
             "{}: {} MACs per cycle, {:.1} % of the cycles, bound by {}",
@@ -69,7 +69,7 @@ pub fn roofline(time: &TimeReport, program: &str) -> Option<String> {
             spot.layer.roofline.bound.name()
         ));
         figure.add(format_args!(
-            "<circle fill=\"{colour}\" fill-opacity=\".65\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{r:.1}\"><title>{title}</title></circle>"
+            "<circle fill=\"{color}\" fill-opacity=\".65\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{r:.1}\"><title>{title}</title></circle>"
         ));
     }
     figure.legend((EDGE, SIZE.1), &legend, SIZE.0);
@@ -84,13 +84,13 @@ mod tests {
 
     fn layer(name: &str, macs: u64, cycles: u64, memory: u64) -> LayerTime {
         let roofline = Roofline::new(macs / 256, memory, cycles);
-        let utilisation = macs as f64 / (256.0 * cycles as f64);
+        let utilization = macs as f64 / (256.0 * cycles as f64);
         LayerTime {
             name: name.to_owned(),
             macs,
             cycles,
             share: 0.5,
-            utilisation,
+            utilization,
             roofline,
             ..LayerTime::default()
         }

@@ -1,6 +1,6 @@
 //! [`Scatter`]: points in a plane, with the Pareto-optimal ones marked.
 
-use super::{CHARACTER, COLOURS, EDGE, Figure, SIZE, clipped, plane, short};
+use super::{CHARACTER, COLORS, EDGE, Figure, SIZE, clipped, plane, short};
 use crate::page::escaped;
 
 /// Colors of amounts, from small to large: viridis.
@@ -8,7 +8,7 @@ const AMOUNTS: [&str; 8] =
     ["#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725"];
 
 /// Maximum number of groups that have a color of their own.
-pub const MOST_GROUPS: usize = AMOUNTS.len();
+pub const MAX_GROUPS: usize = AMOUNTS.len();
 
 /// Points with two values each.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,16 +34,16 @@ pub struct Scatter {
 pub struct Groups {
     /// Name of the value.
     pub name: String,
-    /// Values of each group, at most [`MOST_GROUPS`].
+    /// Values of each group, at most [`MAX_GROUPS`].
     pub values: Vec<String>,
     /// Whether the values are amounts, from small to large.
     pub are_amounts: bool,
 }
 
 impl Groups {
-    fn colour(&self, group: usize) -> &'static str {
+    fn color(&self, group: usize) -> &'static str {
         if !self.are_amounts {
-            return COLOURS[group % COLOURS.len()];
+            return COLORS[group % COLORS.len()];
         }
         let last = self.values.len().saturating_sub(1).max(1);
         AMOUNTS[(group * (AMOUNTS.len() - 1) / last).min(AMOUNTS.len() - 1)]
@@ -134,11 +134,11 @@ impl Scatter {
     /// Returns the attribute that colors a point by its group.
     fn style(&self, mark: &Mark) -> String {
         let Some((groups, group)) = self.groups.as_ref().zip(mark.group) else { return String::new() };
-        let colour = groups.colour(group);
+        let color = groups.color(group);
         match mark.class {
-            Class::Unfit => format!(" style=\"stroke:{colour};opacity:1\""),
-            Class::Beaten => format!(" style=\"fill:{colour}\""),
-            Class::Best => format!(" style=\"fill:{colour};stroke:currentColor;stroke-width:1.5\""),
+            Class::Unfit => format!(" style=\"stroke:{color};opacity:1\""),
+            Class::Beaten => format!(" style=\"fill:{color}\""),
+            Class::Best => format!(" style=\"fill:{color};stroke:currentColor;stroke-width:1.5\""),
         }
     }
 
@@ -153,8 +153,8 @@ impl Scatter {
         let heading = [("none", format!("{}:", groups.name)), ("none", "outlined: on the front".to_owned())];
         let [name, ring] = heading;
         let values = groups.values.iter().enumerate();
-        let colours = values.map(|(group, value)| (groups.colour(group), value.clone()));
-        [name].into_iter().chain(colours).chain([ring]).chain(hollow).collect()
+        let colors = values.map(|(group, value)| (groups.color(group), value.clone()));
+        [name].into_iter().chain(colors).chain([ring]).chain(hollow).collect()
     }
 
     /// Returns the tooltip of a point at these values.
@@ -229,9 +229,9 @@ mod tests {
     fn groups_have_colors_and_a_legend() {
         let values = ["4", "8", "16"].map(str::to_owned).to_vec();
         let groups = Groups { name: "array_size".to_owned(), values, are_amounts: true };
-        assert_eq!([0, 1, 2].map(|group| groups.colour(group)), [AMOUNTS[0], AMOUNTS[3], AMOUNTS[7]]);
+        assert_eq!([0, 1, 2].map(|group| groups.color(group)), [AMOUNTS[0], AMOUNTS[3], AMOUNTS[7]]);
         let words = Groups { are_amounts: false, ..groups.clone() };
-        assert_eq!([0, 1].map(|group| words.colour(group)), [COLOURS[0], COLOURS[1]]);
+        assert_eq!([0, 1].map(|group| words.color(group)), [COLORS[0], COLORS[1]]);
         let svg = Scatter { groups: Some(groups), ..scatter(false) }.svg();
         assert!(svg.contains("class=\"best\" style=\"fill:#440154;"), "{svg}");
         assert!(svg.contains(">array_size:</text>") && svg.contains(">16</text>"), "{svg}");

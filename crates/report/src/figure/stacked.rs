@@ -1,7 +1,7 @@
 //! [`stacked`]: a horizontal bar per layer, with a part per name.
 
 use super::axis::steps;
-use super::{COLOURS, EDGE, Figure, clipped, short};
+use super::{COLORS, EDGE, Figure, clipped, short};
 use crate::page::escaped;
 
 /// Width of the figure, which is that of a column, and the space for names of layers at the left.
@@ -21,10 +21,10 @@ pub(super) struct Bar {
     pub parts: Vec<f64>,
 }
 
-/// Draws bars in a `unit`, with parts of these names. `write` formats the length of a part. `told`
-/// describes the figure for screen readers. `None` if no bar has a length.
+/// Draws bars in a `unit`, with parts of these names. `write` formats the length of a part.
+/// `description` describes the figure for screen readers. `None` if no bar has a length.
 pub(super) fn stacked(
-    told: &str,
+    description: &str,
     unit: &str,
     names: &[&str],
     bars: &[Bar],
@@ -36,9 +36,9 @@ pub(super) fn stacked(
         return None;
     }
     let bottom = EDGE + bars.len() as f64 * (BAR + GAP);
-    let entries: Vec<_> = COLOURS.into_iter().zip(names.iter().map(|name| (*name).to_owned())).collect();
+    let entries: Vec<_> = COLORS.into_iter().zip(names.iter().map(|name| (*name).to_owned())).collect();
     let legend = Figure::legend_height(&entries, WIDTH);
-    let mut figure = Figure::begin((WIDTH, bottom + AXIS + legend), told).in_column();
+    let mut figure = Figure::begin((WIDTH, bottom + AXIS + legend), description).in_column();
     let scale = (WIDTH - EDGE - LEFT) / most;
     for mark in steps(0.0, most) {
         let x = LEFT + mark * scale;
@@ -50,12 +50,12 @@ pub(super) fn stacked(
         let y = EDGE + place as f64 * (BAR + GAP);
         figure.text((LEFT - 6.0, y + BAR * 0.85), "end", &clipped(&bar.name, 22));
         let mut x = LEFT;
-        for ((&part, name), colour) in bar.parts.iter().zip(names).zip(COLOURS) {
+        for ((&part, name), color) in bar.parts.iter().zip(names).zip(COLORS) {
             let width = part * scale;
             if part > 0.0 {
                 let title = escaped(&format!("{}: {name} {} {unit}", bar.name, write(part)));
                 figure.add(format_args!(
-                    "<path fill=\"{colour}\" d=\"M{x:.2} {y:.1}h{width:.2}v{BAR}h-{width:.2}z\"><title>{title}</title></path>"
+                    "<path fill=\"{color}\" d=\"M{x:.2} {y:.1}h{width:.2}v{BAR}h-{width:.2}z\"><title>{title}</title></path>"
                 ));
             }
             x += width;

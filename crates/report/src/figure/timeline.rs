@@ -1,7 +1,7 @@
 //! [`timeline`]: activity of each unit over time.
 
 use super::axis::steps;
-use super::{COLOURS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, short};
+use super::{COLORS, EDGE, Figure, MARGIN, SIZE, legend_of_layers, short};
 use crate::page::escaped;
 use crate::timeline::{Lane, Slice, Timeline};
 
@@ -22,8 +22,8 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
     }
     let height = EDGE + lanes.len() as f64 * (ROW + GAP) + MARGIN.1;
     let legend = legend_of_layers(timeline.layers.iter().map(String::as_str));
-    let told = format!("{program}: {} tracks over {} cycles", lanes.len(), timeline.cycles);
-    let mut figure = Figure::begin((SIZE.0, height + Figure::legend_height(&legend, SIZE.0)), &told);
+    let description = format!("{program}: {} tracks over {} cycles", lanes.len(), timeline.cycles);
+    let mut figure = Figure::begin((SIZE.0, height + Figure::legend_height(&legend, SIZE.0)), &description);
     let scale = (SIZE.0 - EDGE - LEFT) / timeline.cycles as f64;
     let bottom = height - MARGIN.1;
     for cycle in steps(0.0, timeline.cycles as f64) {
@@ -35,9 +35,9 @@ pub fn timeline(timeline: &Timeline, program: &str) -> Option<String> {
     for (place, lane) in lanes.iter().enumerate() {
         let y = EDGE + place as f64 * (ROW + GAP);
         figure.text((LEFT - 8.0, y + ROW * 0.7), "end", &lane.name);
-        for (colour, layer, path) in paths(lane, timeline, scale, y) {
+        for (color, layer, path) in paths(lane, timeline, scale, y) {
             let title = escaped(layer);
-            figure.add(format_args!("<path fill=\"{colour}\" d=\"{path}\"><title>{title}</title></path>"));
+            figure.add(format_args!("<path fill=\"{color}\" d=\"{path}\"><title>{title}</title></path>"));
         }
     }
     figure.legend((EDGE, height), &legend, SIZE.0);
@@ -71,11 +71,11 @@ fn paths<'a>(
         *end = x + width;
     }
     let named = |(layer, path, _): (Option<usize>, String, f64)| {
-        let colour = layer.map_or("#6b7785", |layer| COLOURS[layer % COLOURS.len()]);
+        let color = layer.map_or("#6b7785", |layer| COLORS[layer % COLORS.len()]);
         // Default: work outside all layers has no name.
         let name =
             layer.and_then(|layer| timeline.layers.get(layer)).map_or("(outside all layers)", String::as_str);
-        (colour, name, path)
+        (color, name, path)
     };
     paths.into_iter().map(named).collect()
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_unit_has_a_row_and_each_layer_a_colour() {
+    fn each_unit_has_a_row_and_each_layer_a_color() {
         let slice = |start, layer| Slice { start, cycles: 10, layer: Some(layer), ..Slice::default() };
         let lane = |name: &str, parent| Lane {
             name: name.to_owned(),

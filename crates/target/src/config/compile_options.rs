@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_graph::quantise::Quantisation;
+use npukit_graph::quantize::Quantization;
 use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
 
@@ -20,9 +20,9 @@ pub struct CompileOptions {
     /// lowered unchanged.
     pub prepared: bool,
     /// Quantization of the graph's tensors, for an instance that [requires
-    /// it](crate::InstanceInfo::quantisation). The graph must then be a prepared one, and values
+    /// it](crate::InstanceInfo::quantization). The graph must then be a prepared one, and values
     /// have the numbers of that graph.
-    pub quantisation: Option<Quantisation>,
+    pub quantization: Option<Quantization>,
     /// Power-of-two exponents of inputs and outputs, by name, for an instance that [scales
     /// ports](crate::Scaling::ports). The graph multiplies a scaled input where it enters, or a
     /// scaled output where it leaves; the host does this in its place.

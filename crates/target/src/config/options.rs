@@ -270,7 +270,7 @@ mod tests {
     fn what_is_not_legal_is_told_with_what_is() {
         let speed = "must be a number from 0.5 to 9";
         let count = "must be a whole number from 1 to 9";
-        for (stage, key, value, told) in [
+        for (stage, key, value, message) in [
             (Stage::Compile, "form", "FINE", "must be plain, fine or finest"),
             (Stage::Time, "speed", "0.49", speed),
             (Stage::Time, "speed", "NaN", speed),
@@ -289,12 +289,12 @@ mod tests {
                 "unknown option (did you mean `count`?); options of t: form, speed, count, block",
             ),
         ] {
-            assert_eq!(reason(stage, key, value).as_deref(), Some(told), "{key}={value}");
+            assert_eq!(reason(stage, key, value).as_deref(), Some(message), "{key}={value}");
         }
         let given = BTreeMap::from([("x".to_owned(), "1".to_owned())]);
         let error = Chosen::new("t", &[], Stage::Time, &given).map(|_| ());
-        let told = "option `x=1`: unknown option; options of t: none";
-        assert_eq!(error.map_err(|error| error.to_string()), Err(told.to_owned()));
+        let message = "option `x=1`: unknown option; options of t: none";
+        assert_eq!(error.map_err(|error| error.to_string()), Err(message.to_owned()));
     }
 
     #[test]

@@ -192,10 +192,10 @@ mod tests {
     #[test]
     fn what_cannot_be_set_is_told() {
         assert_eq!(error(&[("clock", "2")]), "`clock` may be system.clock or timing.clock");
-        let told = error(&[("sise", "2")]);
+        let message = error(&[("sise", "2")]);
         assert!(
-            told.starts_with("unknown parameter `sise` (did you mean `size`?); available are kind, size,"),
-            "{told}"
+            message.starts_with("unknown parameter `sise` (did you mean `size`?); available are kind, size,"),
+            "{message}"
         );
         assert_eq!(error(&[("size", "2"), ("size", "2")]), "`size` is set twice");
         assert_eq!(error(&[("size", "2.5")]), "`size` must be a whole number, not `2.5`");

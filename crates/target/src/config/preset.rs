@@ -1,4 +1,4 @@
-//! [`Preset`]: a built-in instance; [`Config`]: source of an instance's parameters.
+//! [`Preset`]: a built-in instance; [`InstanceSpec`]: source of an instance's parameters.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ impl PresetSystem {
 
 /// Source of an instance's parameters.
 #[derive(Clone, Copy, Debug)]
-pub enum Config<'a> {
+pub enum InstanceSpec<'a> {
     /// The default instance of the target.
     Default,
     /// A built-in instance, optionally with `@` and a system and with parameters as `,NAME=VALUE`.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::config::name::instance_name;
 use crate::config::parameters::{Setting, changed, split_parameters, with_parameters};
-use crate::config::preset::{Config, Preset, PresetSystem};
+use crate::config::preset::{InstanceSpec, Preset, PresetSystem};
 use crate::config::system::{split_system, with_system};
 use crate::error::TargetError;
 
@@ -78,11 +78,11 @@ impl<C> Presets<C> {
     /// # Errors
     ///
     /// A name that no instance has; an invalid configuration file.
-    pub fn instance(&self, source: Config<'_>) -> Result<Named<C>, TargetError> {
+    pub fn instance(&self, source: InstanceSpec<'_>) -> Result<Named<C>, TargetError> {
         match source {
-            Config::Default => self.preset(self.default),
-            Config::Preset(name) => self.preset(name),
-            Config::File { name, bytes } => self.file(name, bytes),
+            InstanceSpec::Default => self.preset(self.default),
+            InstanceSpec::Preset(name) => self.preset(name),
+            InstanceSpec::File { name, bytes } => self.file(name, bytes),
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
         others: "",
     };
 
-    fn told(source: Config<'_>) -> String {
+    fn message(source: InstanceSpec<'_>) -> String {
         PRESETS.instance(source).unwrap_err().to_string()
     }
 
@@ -177,47 +177,54 @@ mod tests {
         let summaries: Vec<String> = PRESETS.list().into_iter().map(|preset| preset.summary).collect();
         assert_eq!(summaries, ["one is 1", "two is 2"]);
         let named = |name: &str, config| Named { name: name.to_owned(), config, warnings: Vec::new() };
-        assert_eq!(PRESETS.instance(Config::Default).unwrap(), named("one", 1));
-        assert_eq!(PRESETS.instance(Config::Preset("two")).unwrap(), named("two", 2));
+        assert_eq!(PRESETS.instance(InstanceSpec::Default).unwrap(), named("one", 1));
+        assert_eq!(PRESETS.instance(InstanceSpec::Preset("two")).unwrap(), named("two", 2));
         let unknown = "option `target=t:six`: unknown instance; available are one, two, or a .txt file";
-        assert_eq!(told(Config::Preset("six")), unknown);
+        assert_eq!(message(InstanceSpec::Preset("six")), unknown);
         assert!(
-            told(Config::Preset("tow")).contains("unknown instance (did you mean `two`?); available are one")
+            message(InstanceSpec::Preset("tow"))
+                .contains("unknown instance (did you mean `two`?); available are one")
         );
-        assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
+        assert_eq!(message(InstanceSpec::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }
 
     #[test]
     fn a_system_is_named_after_its_instance() {
-        let found = PRESETS.instance(Config::Preset("two@double")).unwrap();
+        let found = PRESETS.instance(InstanceSpec::Preset("two@double")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("two@double", 4));
-        assert_eq!(told(Config::Preset("two@half")), "option `target=t:two@half`: no half");
-        let file = |name| Config::File { name, bytes: b"7" };
+        assert_eq!(message(InstanceSpec::Preset("two@half")), "option `target=t:two@half`: no half");
+        let file = |name| InstanceSpec::File { name, bytes: b"7" };
         let found = PRESETS.instance(file("boards/mine.txt@double")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("mine@double", 14));
         assert_eq!(found.warnings, ["boards/mine.txt: small"]);
-        assert_eq!(told(file("mine.txt@half")), "mine.txt: no half");
+        assert_eq!(message(file("mine.txt@half")), "mine.txt: no half");
         assert_eq!(PRESETS.list()[1].systems[0].summary, "4");
     }
 
     #[test]
     fn parameters_follow_all_else() {
-        let found = PRESETS.instance(Config::Preset("two@double,size=3")).unwrap();
+        let found = PRESETS.instance(InstanceSpec::Preset("two@double,size=3")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("two@double,size=3", 3));
-        let file = |name| Config::File { name, bytes: b"7" };
+        let file = |name| InstanceSpec::File { name, bytes: b"7" };
         let found = PRESETS.instance(file("boards/mine.txt@double,size=5")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("mine@double,size=5", 5));
-        assert_eq!(told(Config::Preset("two,size=10")), "option `target=t:two,size=10`: `size` is 1 to 9");
-        assert_eq!(told(file("mine.txt,depth=1")), "mine.txt: unknown parameter `depth`; available are size");
+        assert_eq!(
+            message(InstanceSpec::Preset("two,size=10")),
+            "option `target=t:two,size=10`: `size` is 1 to 9"
+        );
+        assert_eq!(
+            message(file("mine.txt,depth=1")),
+            "mine.txt: unknown parameter `depth`; available are size"
+        );
     }
 
     #[test]
     fn instances_are_read_from_files() {
-        let file = |bytes| Config::File { name: "boards/mine.v2.txt", bytes };
+        let file = |bytes| InstanceSpec::File { name: "boards/mine.v2.txt", bytes };
         let found = PRESETS.instance(file(b"7")).unwrap();
         assert_eq!((found.name.as_str(), found.config), ("mine.v2", 7));
         assert_eq!(found.warnings, ["boards/mine.v2.txt: small"]);
-        assert_eq!(told(file(b"x")), "boards/mine.v2.txt: not a number");
-        assert_eq!(told(file(b"7\xff")), "boards/mine.v2.txt: byte 1 is not UTF-8 text");
+        assert_eq!(message(file(b"x")), "boards/mine.v2.txt: not a number");
+        assert_eq!(message(file(b"7\xff")), "boards/mine.v2.txt: byte 1 is not UTF-8 text");
     }
 }

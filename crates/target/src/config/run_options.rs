@@ -7,7 +7,7 @@ use crate::error::TargetError;
 
 /// Meaning of a program where the released hardware deviates from strictly sequential execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Meaning {
+pub enum HazardMode {
     /// Both must agree; a program on which they differ is refused.
     #[default]
     Agreed,
@@ -19,7 +19,7 @@ pub enum Meaning {
 
 /// Initial content of memory that neither the artifact nor its driver sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unset {
+pub enum UninitMemory {
     /// Zero, as in a newly started simulator.
     #[default]
     Zero,
@@ -33,9 +33,9 @@ pub enum Unset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOptions {
     /// Meaning to use where hardware and sequential execution differ.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
     /// Initial content of memory.
-    pub unset: Unset,
+    pub unset: UninitMemory,
     /// Number of consecutive runs on one machine. Before each run, only the memory that a driver
     /// writes every time is written.
     pub times: NonZeroU32,
@@ -46,8 +46,8 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            meaning: Meaning::default(),
-            unset: Unset::default(),
+            meaning: HazardMode::default(),
+            unset: UninitMemory::default(),
             times: NonZeroU32::MIN,
             driver_data: false,
         }

@@ -218,10 +218,10 @@ mod tests {
     fn systems_are_found_by_name() {
         let file: File = serde_json::from_str(r#"{"systems": {"fast": 2, "slow_1": 1}}"#).unwrap();
         assert_eq!(system_of(&file.systems, "fast"), Ok(&2));
-        let told = "unknown system `fats` (did you mean `fast`?); the instance has fast, slow_1";
-        assert_eq!(system_of(&file.systems, "fats").unwrap_err(), told);
-        let told = "unknown system `fast`; the instance has no further systems";
-        assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), told);
+        let message = "unknown system `fats` (did you mean `fast`?); the instance has fast, slow_1";
+        assert_eq!(system_of(&file.systems, "fats").unwrap_err(), message);
+        let message = "unknown system `fast`; the instance has no further systems";
+        assert_eq!(system_of(&NamedSystems::<u32>::new(), "fast").unwrap_err(), message);
         assert!(error(r#"{"systems": {"a.b": 2}}"#).contains("a system cannot be called \"a.b\""));
     }
 

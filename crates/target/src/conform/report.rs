@@ -69,7 +69,7 @@ pub struct Report {
     /// Results by file, in the order of the files.
     pub files: Vec<FileReport>,
     /// Files whose format the target does not recognize.
-    pub unrecognised: Vec<String>,
+    pub unrecognized: Vec<String>,
 }
 
 impl Report {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_numeric::{Beyond, Bounded, Bounds, RoundingModel};
+use npukit_numeric::{Bounded, Bounds, Overflow, RoundingModel};
 
 use crate::error::TargetError;
 
@@ -83,11 +83,11 @@ pub fn terms_of_bounds(products: u64) -> usize {
 
 /// Largest excess of results that may saturate, by instruction and lane.
 #[derive(Debug, Default)]
-pub struct Excesses(BTreeMap<(Option<usize>, usize), Beyond>);
+pub struct Excesses(BTreeMap<(Option<usize>, usize), Overflow>);
 
 impl Excesses {
     /// Records the excesses of an instruction by lane; `None` as instruction means inputs.
-    pub fn note(&mut self, instruction: Option<usize>, places: Vec<(usize, Beyond)>) {
+    pub fn note(&mut self, instruction: Option<usize>, places: Vec<(usize, Overflow)>) {
         for (lane, beyond) in places {
             let worst = self.0.entry((instruction, lane)).or_default();
             worst.below = worst.below.max(beyond.below);
@@ -99,7 +99,7 @@ impl Excesses {
     /// instruction, if it has one.
     pub fn saturations(self, layer: impl Fn(usize) -> Option<String>) -> Vec<PossibleSaturation> {
         let saturation =
-            |((instruction, lane), Beyond { below, above }): ((Option<usize>, usize), Beyond)| {
+            |((instruction, lane), Overflow { below, above }): ((Option<usize>, usize), Overflow)| {
                 PossibleSaturation { instruction, layer: instruction.and_then(&layer), lane, below, above }
             };
         self.0.into_iter().map(saturation).collect()

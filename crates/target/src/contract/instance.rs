@@ -1,10 +1,10 @@
 //! [`Instance`]: an accelerator with its parameters fixed.
 
+pub mod asm_program;
+pub mod compile_estimate;
 pub mod generator;
-pub mod hand;
 pub mod host;
 pub mod info;
-pub mod survey;
 pub mod text;
 
 use std::collections::BTreeSet;
@@ -17,17 +17,17 @@ use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
 use crate::config::compile_options::CompileOptions;
-use crate::config::run_options::Meaning;
+use crate::config::run_options::HazardMode;
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::files::read::{Reader, bytes_of};
 use crate::lint::{Finding, Linted, raw_numbers};
 use crate::rtl::{Circuit, Defects};
+use asm_program::{AsmOptions, AsmProgram};
+use compile_estimate::CompileEstimate;
 use generator::{Generator, GeneratorOptions};
-use hand::{HandOptions, HandProgram};
 use host::HostSide;
 use info::InstanceInfo;
-use survey::Survey;
 use text::{Assembled, Disassembled, text_error};
 
 /// Form of a graph inside a compiler.
@@ -38,7 +38,7 @@ pub enum GraphForm {
     Lowered,
     /// The model's graph with operators decomposed as for lowering, where the parts have scales
     /// that can be chosen.
-    Apart,
+    Decomposed,
 }
 
 /// An accelerator with its parameters fixed.
@@ -49,7 +49,7 @@ pub trait Instance: Send + Sync {
     /// Returns variants of the instance with wider number formats, the narrowest first.
     ///
     /// Values that saturate on this instance may fit one of them.
-    fn wider(&self) -> Vec<Box<dyn Instance>> {
+    fn wider_formats(&self) -> Vec<Box<dyn Instance>> {
         Vec::new()
     }
 
@@ -115,8 +115,8 @@ pub trait Instance: Send + Sync {
     /// # Errors
     ///
     /// The errors of [`Self::compile`], as far as they are known without a program.
-    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
-        Ok(Survey::of(&*self.compile(graph, options)?))
+    fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {
+        Ok(CompileEstimate::of(&*self.compile(graph, options)?))
     }
 
     /// Returns a language model on this machine, at the beginning of a text.
@@ -201,12 +201,12 @@ pub trait Instance: Send + Sync {
     ///
     /// [`TargetError::Unsupported`] if the target's machine cannot run such a program;
     /// [`TargetError::Text`] with every fault of the text; invalid words.
-    fn hand_program(
+    fn asm_program(
         &self,
         _name: &str,
         _bytes: &[u8],
         _files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         Err(self.info().unsupported("run of an assembly program"))
     }
 
@@ -278,8 +278,8 @@ impl dyn Instance + '_ {
         if linted.text.experiment.unmarked().next().is_none() {
             return linted;
         }
-        let options = HandOptions { meaning: Meaning::Sequential, ..HandOptions::default() };
-        let machine = self.hand_program(name, text.as_bytes(), files).and_then(|one| one.machine(&options));
+        let options = AsmOptions { meaning: HazardMode::Sequential, ..AsmOptions::default() };
+        let machine = self.asm_program(name, text.as_bytes(), files).and_then(|one| one.machine(&options));
         // The memories of a program that cannot run are unknown; a run reports the reason.
         let Ok(machine) = machine else { return linted };
         let found = raw_numbers(&linted.text.experiment, &*machine);

@@ -15,7 +15,7 @@ use std::fmt::Display;
 use npukit_asm::ListingLine;
 use npukit_graph::Graph;
 
-use crate::config::run_options::Meaning;
+use crate::config::run_options::HazardMode;
 use crate::contract::cosim::{CosimJudge, CosimOptions};
 use crate::contract::motion::Motion;
 use crate::error::TargetError;
@@ -24,13 +24,13 @@ use view::View;
 pub use access::{Accessed, AddressRun, Operand, Scalar, read_operands};
 pub use memory::{MachineMemory, number_of, real_of};
 pub use outline::{Moment, Outline, Placed, PlacedKind, StepLayers};
-pub use run::{Executed, Halt, Limits, Ran, Remark, Saturated, Stopped, execute, run_steps};
+pub use run::{Executed, Halt, Limits, Remark, RunOutcome, Saturated, Stopped, execute, run_steps};
 
 /// Options of the machine of a program with inputs.
 #[derive(Clone, Copy, Default)]
 pub struct MachineOptions<'a> {
     /// Meaning to use where hardware and sequential execution differ.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
     /// Graph that the program was compiled from. With it the machine also computes in float, with
     /// the model's own constants ([`Machine::floats`]).
     pub graph: Option<&'a Graph>,
@@ -42,9 +42,9 @@ pub fn step_float<F, E: Display>(
     float: &mut Option<F>,
     step: impl FnOnce(&mut F) -> Result<(), E>,
 ) -> Option<String> {
-    let told = step(float.as_mut()?).err()?;
+    let message = step(float.as_mut()?).err()?;
     *float = None;
-    Some(format!("float computation stops here: {told}"))
+    Some(format!("float computation stops here: {message}"))
 }
 
 /// Keeps the lines of a listing that hold an instruction, as [`Machine::listing`] returns them.
@@ -90,7 +90,7 @@ pub trait Machine: Send + Sync {
     /// # Errors
     ///
     /// A fault of the machine; a limit that is reached.
-    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    fn run(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         match limits.cycles {
             None => Ok(run_steps(self, limits, |_, _| Ok(()))?.0),
             Some(_) => Err(Stopped::uncounted("the machine does not count cycles")),
@@ -179,7 +179,7 @@ pub trait Machine: Send + Sync {
     }
 
     /// Describes the step, if it is more than the instructions that begin in it.
-    fn told(&self, _step: usize) -> Option<String> {
+    fn described(&self, _step: usize) -> Option<String> {
         None
     }
 

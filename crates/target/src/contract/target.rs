@@ -1,7 +1,7 @@
 //! [`Target`]: an accelerator.
 
 use crate::config::options::OptionSpec;
-use crate::config::preset::{Config, Preset};
+use crate::config::preset::{InstanceSpec, Preset};
 use crate::contract::instance::Instance;
 use crate::contract::program::Compiled;
 use crate::contract::vectors::Case;
@@ -13,7 +13,7 @@ use crate::report::benchmark::Benchmark;
 use crate::report::term::Term;
 
 /// Creates an instance.
-type MakeInstance = fn(Config<'_>) -> Result<Box<dyn Instance>, TargetError>;
+type MakeInstance = fn(InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError>;
 /// Loads the artifact whose manifest is at a path.
 type Load = fn(&str, &dyn Reader) -> Result<Box<dyn Compiled>, TargetError>;
 /// Reads golden vectors.
@@ -104,7 +104,7 @@ impl Target {
     ///
     /// [`TargetError::Option`] for an unknown instance name; an invalid configuration file, with
     /// the place.
-    pub fn instance(&self, config: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
+    pub fn instance(&self, config: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {
         (self.make_instance)(config)
     }
 

@@ -18,14 +18,14 @@ use serde::de::DeserializeOwned;
 use folder::Folder;
 
 /// Maximum number of bytes kept in memory; the oldest entries are removed first.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Results of searches, in the memory of this process and optionally in a folder. The default keeps
 /// nothing. Clones share their content, also between threads.
 #[derive(Clone, Default)]
-pub struct Cache(Option<Arc<Kept>>);
+pub struct Cache(Option<Arc<CacheState>>);
 
-struct Kept {
+struct CacheState {
     build: String,
     memory: Mutex<Memory>,
     folder: Option<Folder>,
@@ -50,7 +50,7 @@ impl Cache {
     /// only the log reports it.
     pub fn new(build: String, folder: Option<PathBuf>) -> Self {
         let (memory, folder) = (Mutex::default(), folder.map(Folder::new));
-        Self(Some(Arc::new(Kept { build, memory, folder })))
+        Self(Some(Arc::new(CacheState { build, memory, folder })))
     }
 
     /// Returns the key of `content` for this kind of search. `None` if nothing is kept; `content`
@@ -78,7 +78,7 @@ impl Cache {
     }
 }
 
-impl Kept {
+impl CacheState {
     fn find(&self, key: CacheKey) -> Option<Arc<[u8]>> {
         let known = self.memory(|memory| memory.entries.get(&key.0).cloned());
         known.or_else(|| {
@@ -109,7 +109,7 @@ impl Memory {
         if let Some(before) = self.entries.insert(key.0, bytes) {
             self.bytes -= before.len();
         }
-        while self.bytes > MOST_BYTES
+        while self.bytes > MAX_BYTES
             && let Some((_, first)) = self.entries.shift_remove_index(0)
         {
             self.bytes -= first.len();
@@ -159,11 +159,11 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut memory = Memory::default();
-        let bytes: Arc<[u8]> = vec![0; MOST_BYTES / 4].into();
+        let bytes: Arc<[u8]> = vec![0; MAX_BYTES / 4].into();
         (0..6).for_each(|key| memory.keep(CacheKey(key), Arc::clone(&bytes)));
         memory.keep(CacheKey(5), Arc::clone(&bytes));
         assert_eq!(memory.entries.keys().copied().collect::<Vec<_>>(), [2, 3, 4, 5]);
-        assert_eq!(memory.bytes, MOST_BYTES);
+        assert_eq!(memory.bytes, MAX_BYTES);
     }
 
     #[test]

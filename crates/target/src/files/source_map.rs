@@ -1,11 +1,11 @@
 //! [`write_source_map`] and [`read_source_map`]: source positions of the words of a program, in a
 //! file next to the words. Messages about words can then name source lines.
 
-use npukit_asm::{Place, Sources};
+use npukit_asm::{SourceLocation, Sources};
 use npukit_base::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::instance::hand::ProgramText;
+use crate::contract::instance::asm_program::ProgramText;
 use crate::files::hash::sha256;
 
 /// Value of the format key in the file.
@@ -60,12 +60,12 @@ struct Call {
 struct Position(usize, usize, usize, usize, usize, Option<usize>);
 
 impl Position {
-    fn of(sources: &Sources, lines: &[Vec<usize>], place: Place) -> Self {
+    fn of(sources: &Sources, lines: &[Vec<usize>], place: SourceLocation) -> Self {
         let (line, column) = position(sources, lines, place);
         Self(place.source(), line, column, place.span.start, place.span.end, place.call())
     }
 
-    fn place(&self, sources: &Sources) -> Result<Place, MapError> {
+    fn place(&self, sources: &Sources) -> Result<SourceLocation, MapError> {
         let &Self(source, _, _, start, end, call) = self;
         let place = sources.place(source, Span { start, end }, call);
         place.ok_or_else(|| malformed(format!("text {source} has no bytes {start}..{end}")))
@@ -73,7 +73,7 @@ impl Position {
 }
 
 /// Returns line and column, starting at 1, given the first bytes of the lines of each text.
-fn position(sources: &Sources, lines: &[Vec<usize>], place: Place) -> (usize, usize) {
+fn position(sources: &Sources, lines: &[Vec<usize>], place: SourceLocation) -> (usize, usize) {
     let (starts, text) = (lines.get(place.source()), sources.texts().nth(place.source()));
     let (Some(starts), Some((_, text))) = (starts, text) else { return (0, 0) };
     let line = starts.partition_point(|&start| start <= place.span.start);
@@ -103,7 +103,7 @@ pub fn write_source_map(target: &str, words: &[u8], text: &ProgramText) -> Optio
     let lines: Vec<Vec<usize>> = sources.texts().map(|(_, text)| line_starts(text)).collect();
     let at = |place| Position::of(sources, &lines, place);
     let source = |(name, text): (&str, &str)| Source { name: name.to_owned(), text: text.to_owned() };
-    let call = |(what, place): (&str, Place)| Call { what: what.to_owned(), at: at(place) };
+    let call = |(what, place): (&str, SourceLocation)| Call { what: what.to_owned(), at: at(place) };
     let map = SourceMap {
         format: FORMAT.to_owned(),
         target: target.to_owned(),

@@ -1,7 +1,7 @@
 //! [`Allow`]: comments of a text that allow findings, such as `; npu: allow lost-addition`.
 //! [`text_target`] reads the target that a text names.
 
-use npukit_asm::{Comments, Place, Sources};
+use npukit_asm::{Comments, SourceLocation, Sources};
 use npukit_base::Span;
 
 /// Prefix of a comment that is a command.
@@ -120,7 +120,7 @@ pub fn text_target(text: &str) -> Option<(Span, &str)> {
 pub(super) struct Lines {
     /// Line offsets, by text.
     starts: Vec<Vec<usize>>,
-    calls: Vec<Place>,
+    calls: Vec<SourceLocation>,
 }
 
 impl Lines {
@@ -142,8 +142,8 @@ impl Lines {
 
     /// Returns the lines of a place, then the lines that inserted them, for example a macro call.
     /// Each is a pair of text and line.
-    pub fn around(&self, place: Place) -> impl Iterator<Item = (usize, usize)> {
-        let caller = |place: &Place| self.calls.get(place.call()?).copied();
+    pub fn around(&self, place: SourceLocation) -> impl Iterator<Item = (usize, usize)> {
+        let caller = |place: &SourceLocation| self.calls.get(place.call()?).copied();
         std::iter::successors(Some(place), caller).flat_map(|place| {
             let Span { start, end } = place.span;
             let lines = self.line(place.source(), start)

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_asm::Place;
+use npukit_asm::SourceLocation;
 use npukit_base::suggestion;
 
 use super::allow::{Allow, Lines, allows};
 use super::{Finding, Lint, Severity};
-use crate::contract::instance::hand::ProgramText;
+use crate::contract::instance::asm_program::ProgramText;
 
 mod table {
     crate::lints! {
@@ -44,7 +44,7 @@ pub struct Linted {
     /// Findings in instruction order, with their lines, except allowed ones.
     pub findings: Vec<Finding>,
     /// Position of each finding; `None` for findings without a position.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<SourceLocation>>,
 }
 
 impl Linted {
@@ -100,7 +100,8 @@ impl Linted {
     }
 
     fn placed(text: ProgramText, lines: &Lines, mut findings: Vec<Finding>) -> Self {
-        let places: Vec<Option<Place>> = findings.iter().map(|finding| text.place(finding)).collect();
+        let places: Vec<Option<SourceLocation>> =
+            findings.iter().map(|finding| text.place(finding)).collect();
         for (finding, place) in findings.iter_mut().zip(&places) {
             finding.line = place.map(|place| lines.line(place.source(), place.span.start) + 1);
         }
@@ -126,7 +127,7 @@ impl Linted {
         };
         let complaints: Vec<_> = complaints.into_iter().filter_map(placed).collect();
         let found = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.places));
-        let mut all: Vec<(Finding, Option<Place>)> = found.chain(complaints).collect();
+        let mut all: Vec<(Finding, Option<SourceLocation>)> = found.chain(complaints).collect();
         all.sort_by_key(|(finding, _)| finding.instruction.unwrap_or(usize::MAX)); // Default: findings without an instruction come last.
         (self.findings, self.places) = all.into_iter().unzip();
     }
@@ -149,22 +150,22 @@ impl Linted {
     /// Returns the warnings of `npu asm`: deviations of the hardware from the text, each with its
     /// line, at most 50.
     pub fn warnings(&self, lints: &[&Lint]) -> Vec<String> {
-        let is_told = |finding: &Finding| {
+        let is_shown = |finding: &Finding| {
             let mut kinds = lints.iter().chain(LINTS_OF_TEXTS);
             kinds.any(|lint| lint.code == finding.code && lint.is_told_by_asm)
         };
-        let told = self.findings.iter().zip(&self.places).filter(|(finding, _)| is_told(finding));
-        let mut told: Vec<String> = told.map(|(finding, place)| self.sentence(finding, *place)).collect();
-        if let more @ 1.. = told.len().saturating_sub(MAX_WARNINGS) {
-            told.truncate(MAX_WARNINGS);
-            told.push(format!("and {more} more: `npu lint` lists them"));
+        let shown = self.findings.iter().zip(&self.places).filter(|(finding, _)| is_shown(finding));
+        let mut shown: Vec<String> = shown.map(|(finding, place)| self.sentence(finding, *place)).collect();
+        if let more @ 1.. = shown.len().saturating_sub(MAX_WARNINGS) {
+            shown.truncate(MAX_WARNINGS);
+            shown.push(format!("and {more} more: `npu lint` lists them"));
         }
-        told
+        shown
     }
 
     /// Adds a finding for each declaration that [`raw_numbers`](super::raw_numbers) returned.
     #[must_use]
-    pub fn with_raw_numbers(mut self, found: Vec<(Place, String)>) -> Self {
+    pub fn with_raw_numbers(mut self, found: Vec<(SourceLocation, String)>) -> Self {
         let lines = Lines::of(&self.text.sources);
         for (place, message) in found {
             let line = Some(lines.line(place.source(), place.span.start) + 1);
@@ -181,7 +182,11 @@ impl Linted {
         found.map(|(finding, place)| self.sentence(finding, *place))
     }
 
-    fn sentence(&self, Finding { code, instruction, message, .. }: &Finding, place: Option<Place>) -> String {
+    fn sentence(
+        &self,
+        Finding { code, instruction, message, .. }: &Finding,
+        place: Option<SourceLocation>,
+    ) -> String {
         match (place, instruction) {
             (Some(place), _) => self.text.sources.excerpt(place, &format!("{message} [{code}]")),
             (None, Some(index)) => format!("instruction {index}: {message} [{code}]"),

@@ -1,6 +1,6 @@
 //! [`raw_numbers`]: integers in a text that represent small real numbers.
 
-use npukit_asm::{Experiment, MemoryRange, Place};
+use npukit_asm::{Experiment, MemoryRange, SourceLocation};
 
 use crate::contract::machine::Machine;
 
@@ -10,7 +10,7 @@ const SHORT: f64 = 1e-4;
 /// Returns the declarations of memory contents whose integers all represent real numbers below 1 in
 /// the machine's memory, each with a message: most likely, real numbers were meant. Integers that
 /// are marked as `raw(1)` are not among them.
-pub fn raw_numbers(experiment: &Experiment, machine: &dyn Machine) -> Vec<(Place, String)> {
+pub fn raw_numbers(experiment: &Experiment, machine: &dyn Machine) -> Vec<(SourceLocation, String)> {
     let message = |range: &MemoryRange, numbers: &[i128]| {
         let is_named = |name: &str| name.eq_ignore_ascii_case(&range.memory);
         let memory = machine.memories().iter().position(|memory| is_named(&memory.name))?;

@@ -68,7 +68,7 @@ pub struct Whole {
 
 impl Whole {
     /// Returns the share of the multipliers' time spent on the model's work, 0 to 1.
-    pub fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
+    pub fn utilization(&self, macs: u64, cycles: u64) -> f64 {
         ratio(macs as f64, self.multipliers as f64 * cycles as f64)
     }
 
@@ -92,7 +92,7 @@ impl Whole {
             array_busy,
             share: share(cycles, self.cycles),
             macs: work.macs,
-            utilisation: self.utilisation(macs, span_cycles),
+            utilization: self.utilization(macs, span_cycles),
             roofline: self.roofline(macs, memory, span_cycles),
         }
     }
@@ -181,13 +181,13 @@ impl<'a> Breakdown<'a> {
     }
 
     /// Returns the share of the multipliers' time spent on the model's work; `None` if unknown.
-    pub fn utilisation(&self) -> Option<f64> {
-        self.utilisation_over(self.whole.cycles)
+    pub fn utilization(&self) -> Option<f64> {
+        self.utilization_over(self.whole.cycles)
     }
 
     /// Returns the utilization if the program took `cycles`; `None` if the work is unknown.
-    pub fn utilisation_over(&self, cycles: u64) -> Option<f64> {
-        self.done().map(|macs| self.whole.utilisation(macs, cycles))
+    pub fn utilization_over(&self, cycles: u64) -> Option<f64> {
+        self.done().map(|macs| self.whole.utilization(macs, cycles))
     }
 
     /// Returns the multiply-accumulates that the multipliers do for all layers; `None` if unknown.
@@ -273,14 +273,14 @@ mod tests {
         let work = [LayerWork { name: "a", macs: 0 }, LayerWork { name: "b", macs: 400 }];
         let breakdown = Breakdown::new(&work, &SPENT, 16);
         assert_eq!((breakdown.cycles(), breakdown.done()), (50, Some(400)));
-        assert_eq!(breakdown.utilisation(), Some(0.5));
+        assert_eq!(breakdown.utilization(), Some(0.5));
         let layers = breakdown.layers();
         let cycles: Vec<_> = layers.iter().map(|layer| (&layer.name[..], layer.cycles)).collect();
         assert_eq!(cycles, [("a", 10), ("b", 30), (OUTSIDE, 10)]);
         let spans = layers.iter().map(|layer| (layer.first_cycle, layer.last_cycle, layer.span_cycles()));
         let known = |first, last| (Some(first), Some(last), last - first + 1);
         assert!(spans.eq([known(0, 9), known(4, 37), known(40, 49)]), "{layers:?}");
-        assert_eq!((layers[1].array_busy, layers[1].utilisation), (Some(30), 400.0 / (16.0 * 34.0)));
+        assert_eq!((layers[1].array_busy, layers[1].utilization), (Some(30), 400.0 / (16.0 * 34.0)));
         let kinds = breakdown.kinds();
         assert_eq!((kinds.len(), kinds[1].instructions, kinds[1].vectors, kinds[1].cycles), (2, 2, 6, 20));
         assert_eq!(breakdown.instructions()[2], InstructionTime { layer: Some(2), kind: 1, cycles: 10 });
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn without_layers_the_multipliers_are_what_they_did() {
         let breakdown = Breakdown::new(&[], &SPENT, 16);
-        assert!(breakdown.layers().is_empty() && breakdown.utilisation().is_none());
+        assert!(breakdown.layers().is_empty() && breakdown.utilization().is_none());
         assert_eq!(breakdown.roofline().compute, 30);
         assert_eq!(breakdown.instructions()[0].layer, None);
         assert_eq!(Breakdown::new(&[], &[], 0).cycles(), 0);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use npukit_trace::Moments;
 use serde::Serialize;
 
-use crate::config::run_options::Meaning;
+use crate::config::run_options::HazardMode;
 use crate::report::activity::Activity;
 
 /// Options of a time measurement beyond the program.
@@ -15,7 +15,7 @@ pub struct TimeOptions {
     /// Target-specific options, by name.
     pub options: BTreeMap<String, String>,
     /// Meaning to use where hardware deviates from sequential execution; the cycles are the same.
-    pub meaning: Meaning,
+    pub meaning: HazardMode,
     /// Samples of the hardware's sampling unit, reported instead of the clock's cycles. Only for a
     /// program that can write [`TimeForm::Samples`].
     pub measured: Option<MeasuredSamples>,
@@ -65,14 +65,14 @@ pub struct Pace {
     /// Milliseconds at the clock; `None` if the clock is unknown.
     pub milliseconds: Option<f64>,
     /// Share of the multipliers' time spent on the model's work; `None` if the work is unknown.
-    pub utilisation: Option<f64>,
+    pub utilization: Option<f64>,
 }
 
 impl Pace {
     /// Returns the summary of a report.
     pub fn of(report: &TimeReport) -> Self {
-        let TimeReport { milliseconds, utilisation, .. } = *report;
-        Self { cycles: report.cycles.get(&report.model).copied(), milliseconds, utilisation }
+        let TimeReport { milliseconds, utilization, .. } = *report;
+        Self { cycles: report.cycles.get(&report.clock).copied(), milliseconds, utilization }
     }
 }
 
@@ -179,7 +179,7 @@ pub struct LayerTime {
     pub macs: u64,
     /// Share of the multipliers' time spent on the model's work, from the first to the last cycle,
     /// 0 to 1.
-    pub utilisation: f64,
+    pub utilization: f64,
     /// Lower bounds of the cycles.
     pub roofline: Roofline,
 }
@@ -258,8 +258,8 @@ pub struct FlagTime {
 pub struct TimeReport {
     /// Cycles by cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// Cost model on which all other figures are based.
-    pub model: String,
+    /// Clock on which all other figures are based: a key of `cycles`.
+    pub clock: String,
     /// Assumptions of the cost models, one sentence each.
     pub assumptions: Vec<String>,
     /// Notes on how to read the figures, one sentence each.
@@ -271,7 +271,7 @@ pub struct TimeReport {
     /// Source of the clock figure.
     pub clock_source: Option<String>,
     /// Share of the multipliers' time spent on the model's work; null if the work is unknown.
-    pub utilisation: Option<f64>,
+    pub utilization: Option<f64>,
     /// Share of the cycles in which the array received a vector.
     pub array_busy: f64,
     /// Lower bounds of the total cycles.

@@ -68,7 +68,7 @@ impl Parameter {
 /// Test bench of a circuit: a module around it that exposes internal signals, and a program that
 /// drives the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bench {
+pub struct TestBench {
     /// Name of the module.
     pub module: &'static str,
     /// Source of the module, and of inner modules that the circuit does not have.
@@ -81,7 +81,7 @@ pub struct Bench {
     pub parameters: Vec<Parameter>,
 }
 
-impl Bench {
+impl TestBench {
     /// Returns the sources of modules and program.
     pub fn sources(&self) -> impl Iterator<Item = Source> {
         self.modules.iter().copied().chain([self.harness]).chain(self.headers.iter().copied())
@@ -108,7 +108,7 @@ pub struct Circuit {
     /// Prefixes of the ports that are buses.
     pub buses: Vec<&'static str>,
     /// Test bench for simulation.
-    pub bench: Bench,
+    pub bench: TestBench,
     /// FPGA of the board, if known.
     pub part: Option<&'static str>,
     /// FPGA family for synthesis with Yosys; `None` for any.
@@ -160,7 +160,7 @@ pub(crate) mod tests {
             parameters: vec![Parameter::integer("DEPTH", 8), Parameter::sized("LOSES", 1, 1)],
             ports: [vec![Port::input("clock"), Port::input("reset")], stream("in", false, 16)].concat(),
             buses: vec!["in"],
-            bench: Bench {
+            bench: TestBench {
                 module: "unit_bench",
                 modules: &[Source { name: "unit_bench.sv", text: "module unit_bench; endmodule\n" }],
                 harness: Source { name: "harness.cpp", text: "int main() {}\n" },

@@ -26,7 +26,7 @@ impl Limit {
 
 /// All parameters that the circuit does not support; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the circuit does not support this instance: {}", told(.0))]
+#[error("the circuit does not support this instance: {}", message(.0))]
 pub struct Unbuildable(Vec<Limit>);
 
 impl Unbuildable {
@@ -46,7 +46,7 @@ impl Unbuildable {
     }
 }
 
-fn told(limits: &[Limit]) -> String {
+fn message(limits: &[Limit]) -> String {
     limits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -56,14 +56,14 @@ mod tests {
 
     #[test]
     fn every_limit_is_told() {
-        let told = Unbuildable::check([
+        let message = Unbuildable::check([
             Limit::unless(true, "depth", 8, "2 or more"),
             Limit::unless(false, "array_size", 1, "2 to 64"),
             Limit::unless(false, "data_type", "FLOAT32", "fixed-point formats"),
         ]);
         let wanted = "the circuit does not support this instance: `array_size` is 1, but the circuit supports 2 to 64; \
                       `data_type` is FLOAT32, but the circuit supports fixed-point formats";
-        assert_eq!(told.map_err(|error| error.to_string()), Err(wanted.to_owned()));
+        assert_eq!(message.map_err(|error| error.to_string()), Err(wanted.to_owned()));
         assert_eq!(Unbuildable::check([None]), Ok(()));
     }
 }

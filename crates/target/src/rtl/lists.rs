@@ -210,29 +210,29 @@ mod tests {
 
     /// Returns the lines of all files of a circuit, except lines that contain its name or summary
     /// on purpose.
-    fn lines(circuit: &Circuit, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+    fn lines(circuit: &Circuit, is_listed: impl Fn(&str) -> bool) -> Vec<String> {
         let lines = circuit
             .files()
             .into_iter()
             .flat_map(|file| file.text.split('\n').map(str::to_owned).collect::<Vec<_>>());
-        lines.filter(|line| !is_told(line)).collect()
+        lines.filter(|line| !is_listed(line)).collect()
     }
 
     #[test]
     fn names_say_nothing_to_tools() {
         let plain = example();
         // Comments and quoted words are covered by the tests of `escape`.
-        let is_told = |line: &str| {
+        let is_listed = |line: &str| {
             let line = line.trim_start();
             ["//", "#", "description: \"", "set_property display_name \"", "set_property description \""]
                 .iter()
                 .any(|start| line.starts_with(start))
         };
-        let wanted = lines(&plain, is_told);
+        let wanted = lines(&plain, is_listed);
         for name in NAMES {
             let circuit =
                 Circuit { instance: format!("unit:{name}"), summary: name.to_owned(), ..plain.clone() };
-            assert_eq!(lines(&circuit, is_told), wanted, "{name:?}");
+            assert_eq!(lines(&circuit, is_listed), wanted, "{name:?}");
         }
     }
 }

@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn who_receives_is_driven_by_the_sender() {
-        let told = |ports: Vec<Port>| ports.iter().map(Port::declaration).collect::<Vec<_>>();
-        let received = told(stream("instruction", false, 64));
+        let declared = |ports: Vec<Port>| ports.iter().map(Port::declaration).collect::<Vec<_>>();
+        let received = declared(stream("instruction", false, 64));
         assert_eq!(received[0], "input  logic instruction_tvalid");
         assert_eq!(received[1], "output logic instruction_tready");
         assert_eq!(received[3], "input  logic [7:0] instruction_tkeep");
-        let sent = told(stream("sample", true, 64));
+        let sent = declared(stream("sample", true, 64));
         assert_eq!(sent[2], "output logic [63:0] sample_tdata");
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use npukit_graph::{Graph, ValueId};
-use npukit_lower::Place;
+use npukit_lower::Processor;
 
 use super::SegmentError;
 use super::plan::{Planned, SegmentPlan};
@@ -11,7 +11,7 @@ use super::plan::{Planned, SegmentPlan};
 /// A part of a graph.
 pub(super) struct Cut {
     /// Whether the machine or the host computes it.
-    pub place: Place,
+    pub place: Processor,
     /// Graph of the part. Values have the same numbers as in the whole graph.
     pub graph: Graph,
 }

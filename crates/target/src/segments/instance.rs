@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
-use npukit_lower::{Place, Problem};
+use npukit_lower::{Problem, Processor};
 use serde_json::Value;
 
 use super::cut::{Cut, joined};
@@ -14,8 +14,8 @@ use super::plan::SegmentPlan;
 use super::program::{Part, SegmentedProgram, distinct, host_steps, together};
 use crate::config::compile_options::{CompileOptions, Measures, TypicalInputs};
 use crate::config::name::artifact_stem;
+use crate::contract::instance::compile_estimate::CompileEstimate;
 use crate::contract::instance::info::InstanceInfo;
-use crate::contract::instance::survey::Survey;
 use crate::contract::instance::{GraphForm, Instance};
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
@@ -54,8 +54,8 @@ impl SegmentedInstance {
         change: &dyn Fn(&Graph) -> Result<Graph, TargetError>,
     ) -> Result<Graph, TargetError> {
         let part = |Cut { place, graph }| match place {
-            Place::Chip => change(&graph),
-            Place::Host => Ok(graph),
+            Processor::Chip => change(&graph),
+            Processor::Host => Ok(graph),
         };
         let parts: Result<Vec<Graph>, _> = self.cut(graph)?.into_iter().map(part).collect();
         Ok(joined(graph, &parts?))
@@ -72,10 +72,10 @@ impl SegmentedInstance {
         let mut segment = 0;
         let part = |Cut { place, mut graph }: Cut| {
             // Fraction lengths refer to value numbers, which the callback changes.
-            if place == Place::Host || options.quantisation.is_none() {
+            if place == Processor::Host || options.quantization.is_none() {
                 graph.remove_dead();
             }
-            if place == Place::Host {
+            if place == Processor::Host {
                 return Ok(host(graph));
             }
             let model_name = of_segment(&options.model_name, segment);
@@ -101,9 +101,9 @@ impl Instance for SegmentedInstance {
         &self.info
     }
 
-    fn wider(&self) -> Vec<Box<dyn Instance>> {
+    fn wider_formats(&self) -> Vec<Box<dyn Instance>> {
         let segmented = |wider| Box::new(Self::new(Arc::from(wider), self.plan.clone())) as Box<dyn Instance>;
-        self.instance.wider().into_iter().map(segmented).collect()
+        self.instance.wider_formats().into_iter().map(segmented).collect()
     }
 
     fn language(&self, name: &str) -> Option<Box<dyn Language>> {
@@ -125,7 +125,7 @@ impl Instance for SegmentedInstance {
     }
 
     fn nodes_of_host(&self, graph: &Graph) -> Result<BTreeSet<String>, TargetError> {
-        let of_host = self.cut(graph)?.into_iter().filter(|cut| cut.place == Place::Host);
+        let of_host = self.cut(graph)?.into_iter().filter(|cut| cut.place == Processor::Host);
         Ok(of_host.flat_map(|cut| cut.graph.nodes).map(|node| node.name).collect())
     }
 
@@ -148,16 +148,16 @@ impl Instance for SegmentedInstance {
         )))
     }
 
-    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+    fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {
         let reasons = &self.plan.reasons;
-        let chip = |graph: &Graph, options: &CompileOptions| self.instance.survey(graph, options);
-        let host = |graph: Graph| Survey {
+        let chip = |graph: &Graph, options: &CompileOptions| self.instance.estimate(graph, options);
+        let host = |graph: Graph| CompileEstimate {
             host_macs: graph.macs(),
             host_steps: host_steps(&graph, reasons),
-            ..Survey::default()
+            ..CompileEstimate::default()
         };
         let parts = self.parts(graph, options, chip, host)?;
-        Ok(Survey {
+        Ok(CompileEstimate {
             macs: Some(graph.macs()),
             host_macs: parts.iter().map(|part| part.host_macs).fold(0, u64::saturating_add),
             is_idle: parts.iter().all(|part| part.segments == 0 || part.is_idle),
@@ -176,8 +176,8 @@ impl Instance for SegmentedInstance {
         let (mut segments, mut steps) = (0, 0);
         for (part, planned) in texts.iter().zip(&self.plan.parts) {
             let (place, count) = match planned.place {
-                Place::Chip => ("segment", &mut segments),
-                Place::Host => ("host", &mut steps),
+                Processor::Chip => ("segment", &mut segments),
+                Processor::Host => ("host", &mut steps),
             };
             text += &format!(
                 "# {place} {count}: {} -> {}\n",

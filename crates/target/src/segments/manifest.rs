@@ -13,7 +13,7 @@ use super::program::{End, Part, SegmentedProgram};
 use super::{ManifestError, SegmentError};
 use crate::contract::convert::to_element;
 use crate::contract::program::Compiled;
-use crate::diagnosis::Place;
+use crate::diagnosis::ErrorLocation;
 use crate::error::TargetError;
 use crate::files::parts::ArtifactFile;
 use crate::files::parts::{Checked, Parts};
@@ -26,7 +26,7 @@ pub const EXTENSION: &str = "segments.json";
 const FORMAT: &str = "npukit.segments.1";
 /// Maximum bytes of the results of a host part. A small file could otherwise request any amount of
 /// memory.
-const MOST_BYTES: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
@@ -38,8 +38,8 @@ struct Manifest {
     /// Multiply-accumulates of the model; the machine's share follows.
     macs: u64,
     macs_on_chip: u64,
-    inputs: Vec<Written>,
-    outputs: Vec<Written>,
+    inputs: Vec<ValueRecord>,
+    outputs: Vec<ValueRecord>,
     /// Parts in execution order.
     parts: Vec<WrittenPart>,
     /// File of the host's constants, if there are any.
@@ -49,7 +49,7 @@ struct Manifest {
 
 /// A value of the model.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct ValueRecord {
     name: String,
     shape: Vec<usize>,
     element: ElementType,
@@ -72,7 +72,7 @@ enum WrittenPart {
         outputs: Vec<String>,
         nodes: Vec<WrittenNode>,
         /// All values that the nodes read and produce.
-        values: Vec<Written>,
+        values: Vec<ValueRecord>,
     },
 }
 
@@ -101,7 +101,7 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
     let constants = constants.file(file)?;
     let name = constants.as_ref().map(|file| file.name.clone());
     files.extend(constants);
-    let end = |end: &End| Written::of(&end.name, &end.info, None);
+    let end = |end: &End| ValueRecord::of(&end.name, &end.info, None);
     let manifest = Manifest {
         format: FORMAT.to_owned(),
         digest: Seal::default(),
@@ -161,7 +161,7 @@ fn host(
     };
     let value = |value: &Value| {
         let constant = value.constant.as_deref().map(|tensor| constants.add(tensor));
-        Written::of(&value.name, &value.info, constant)
+        ValueRecord::of(&value.name, &value.info, constant)
     };
     Ok(WrittenPart::Host {
         inputs: names(&graph.inputs),
@@ -194,14 +194,14 @@ impl Constants {
     }
 }
 
-impl Written {
+impl ValueRecord {
     fn of(name: &str, info: &ValueInfo, constant: Option<String>) -> Self {
         Self { name: name.to_owned(), shape: info.shape.clone(), element: info.element, constant }
     }
 }
 
-impl From<Written> for End {
-    fn from(written: Written) -> Self {
+impl From<ValueRecord> for End {
+    fn from(written: ValueRecord) -> Self {
         Self { name: written.name, info: ValueInfo { shape: written.shape, element: written.element } }
     }
 }
@@ -263,9 +263,9 @@ pub fn load_segments(
 fn read(path: &str, files: &dyn Reader) -> Result<Manifest, TargetError> {
     let bytes = files.read(path).map_err(TargetError::failed)?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
-        let told = error.to_string();
-        let (file, place) = (path.to_owned(), Box::new(Place::told(&told)));
-        TargetError::failed(ManifestError { file, reason: told, place })
+        let message = error.to_string();
+        let (file, place) = (path.to_owned(), Box::new(ErrorLocation::in_message(&message)));
+        TargetError::failed(ManifestError { file, reason: message, place })
     })?;
     if manifest.format != FORMAT {
         let reason = format!("`format` is `{}`, but this npukit reads `{FORMAT}`", manifest.format);
@@ -281,14 +281,14 @@ fn wrong(file: &str, reason: String) -> TargetError {
 
 /// Returns the graph of a host part; the error describes its fault.
 fn graph(
-    values: Vec<Written>,
+    values: Vec<ValueRecord>,
     nodes: Vec<WrittenNode>,
     [inputs, outputs]: [Vec<String>; 2],
     constants: &HashMap<String, Tensor>,
 ) -> Result<Graph, String> {
     let mut graph = Graph::default();
     let mut ids = HashMap::new();
-    for Written { name, shape, element, constant } in values {
+    for ValueRecord { name, shape, element, constant } in values {
         let tensor = constant.map(|member| {
             let tensor = constants.get(&member).ok_or_else(|| format!("unknown constant `{member}`"))?;
             to_element(&name, tensor, element).map_err(|error| error.to_string())
@@ -305,10 +305,8 @@ fn graph(
     (graph.inputs, graph.outputs) = (all(&inputs)?, all(&outputs)?);
     graph.validate().map_err(|error| error.to_string())?;
     let bytes = Work::of(&graph).peak_bytes;
-    if bytes > MOST_BYTES {
-        return Err(format!(
-            "the results of a host step take {bytes} bytes, but the maximum is {MOST_BYTES}"
-        ));
+    if bytes > MAX_BYTES {
+        return Err(format!("the results of a host step take {bytes} bytes, but the maximum is {MAX_BYTES}"));
     }
     Ok(graph)
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use npukit_graph::{Graph, NodeId, ValueId};
-use npukit_lower::{Place, Problem, Segment, Segments};
+use npukit_lower::{Problem, Processor, Segment, Segments};
 
 use crate::config::compile_options::CompileOptions;
 use crate::contract::instance::Instance;
@@ -15,7 +15,7 @@ use crate::error::TargetError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
     /// Whether the machine or the host computes it.
-    pub place: Place,
+    pub place: Processor,
     /// Values that it reads.
     pub inputs: Vec<String>,
     /// Values that other parts read or that the model outputs.
@@ -62,7 +62,7 @@ impl SegmentPlan {
                 return Ok(None);
             }
             let mut is_settled = true;
-            for segment in segments.parts.iter().filter(|segment| segment.place == Place::Chip) {
+            for segment in segments.parts.iter().filter(|segment| segment.place == Processor::Chip) {
                 if taken.contains(&segment.nodes) {
                     continue;
                 }

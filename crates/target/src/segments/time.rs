@@ -17,8 +17,8 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
     for time in times {
         let before = cycles(&all);
         weighted.add(&time);
-        if all.model.is_empty() {
-            all.model.clone_from(&time.model);
+        if all.clock.is_empty() {
+            all.clock.clone_from(&time.clock);
             (all.clock_mhz, all.clock_source) = (time.clock_mhz, time.clock_source.clone());
             all.milliseconds = Some(0.0);
             all.activity = time.activity;
@@ -54,7 +54,7 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
     }
     let whole = cycles(&all);
     all.roofline = Roofline::new(all.roofline.compute, all.roofline.memory, whole);
-    (all.utilisation, all.array_busy) = weighted.means();
+    (all.utilization, all.array_busy) = weighted.means();
     all.layers.iter_mut().for_each(|layer| layer.share = share(layer.cycles, whole));
     all.kinds.iter_mut().for_each(|kind| kind.share = share(kind.cycles, whole));
     all.units.iter_mut().for_each(|unit| unit.share = share(unit.busy, whole));
@@ -68,7 +68,7 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
 
 /// Returns the cycles of the report's main cost model.
 fn cycles(time: &TimeReport) -> u64 {
-    time.cycles.get(&time.model).copied().unwrap_or(0) // Default: a report without cycles adds 0.
+    time.cycles.get(&time.clock).copied().unwrap_or(0) // Default: a report without cycles adds 0.
 }
 
 /// Averages weighted by cycles.
@@ -76,7 +76,7 @@ fn cycles(time: &TimeReport) -> u64 {
 struct Weighted {
     cycles: f64,
     busy: f64,
-    utilisation: Option<f64>,
+    utilization: Option<f64>,
     is_known: bool,
 }
 
@@ -86,15 +86,15 @@ impl Weighted {
         let cycles = cycles(time) as f64;
         self.cycles += cycles;
         self.busy += time.array_busy * cycles;
-        let before = if is_first { Some(0.0) } else { self.utilisation };
-        self.utilisation = before.zip(time.utilisation).map(|(sum, share)| sum + share * cycles);
+        let before = if is_first { Some(0.0) } else { self.utilization };
+        self.utilization = before.zip(time.utilization).map(|(sum, share)| sum + share * cycles);
         self.is_known = true;
     }
 
     /// Returns utilization and the busy share of the array.
     fn means(&self) -> (Option<f64>, f64) {
         let mean = |sum: f64| if self.cycles > 0.0 { sum / self.cycles } else { 0.0 };
-        (self.utilisation.map(mean), mean(self.busy))
+        (self.utilization.map(mean), mean(self.busy))
     }
 }
 
@@ -147,12 +147,12 @@ mod tests {
 
     use super::*;
 
-    fn time(name: &str, cycles: u64, utilisation: f64) -> TimeReport {
+    fn time(name: &str, cycles: u64, utilization: f64) -> TimeReport {
         TimeReport {
             cycles: [("hw".to_owned(), cycles)].into(),
-            model: "hw".to_owned(),
+            clock: "hw".to_owned(),
             milliseconds: Some(cycles as f64),
-            utilisation: Some(utilisation),
+            utilization: Some(utilization),
             roofline: Roofline::new(cycles / 2, 1, cycles),
             layers: vec![LayerTime { name: name.to_owned(), cycles, ..LayerTime::default() }],
             kinds: vec![KindTime { kind: "k".into(), instructions: 1, vectors: 2, cycles, share: 1.0 }],
@@ -165,11 +165,11 @@ mod tests {
     fn cycles_add_up_and_shares_are_of_the_whole() {
         let all = sum(vec![time("a", 30, 0.5), time("b", 10, 0.1)], 3);
         assert_eq!((cycles(&all), all.milliseconds, all.roofline.compute), (40, Some(40.0), 20));
-        assert!((all.utilisation.unwrap_or_default() - 0.4).abs() < 1e-12);
+        assert!((all.utilization.unwrap_or_default() - 0.4).abs() < 1e-12);
         assert_eq!(all.layers.iter().map(|layer| layer.share).collect::<Vec<_>>(), [0.75, 0.25]);
         assert_eq!((all.kinds.len(), all.kinds[0].cycles, all.kinds[0].share), (1, 40, 1.0));
         assert_eq!(all.instructions[1].layer, Some(1));
         assert!(all.notes[0].contains("2 segments") && all.notes[0].contains("3 steps on the host"));
-        assert_eq!(sum(vec![time("a", 30, 0.5), TimeReport::default()], 0).utilisation, None);
+        assert_eq!(sum(vec![time("a", 30, 0.5), TimeReport::default()], 0).utilization, None);
     }
 }

@@ -124,8 +124,8 @@ impl Lane {
         let says = |wanted: &str| interval.details.iter().find(|(key, _)| *key == wanted);
         let all = ALL_CYCLES.iter().find(|(role, key)| *role == self.role && says(key).is_none());
         let all = all.and_then(|(_, key)| Some((*key, says("cycles")?.1)));
-        let told = interval.details.iter().copied().filter(|(key, _)| !TIMES.contains(key));
-        told.chain(all).map(|(key, value)| self.value(key, value, texts)).collect()
+        let shown = interval.details.iter().copied().filter(|(key, _)| !TIMES.contains(key));
+        shown.chain(all).map(|(key, value)| self.value(key, value, texts)).collect()
     }
 
     fn value(&mut self, key: &str, value: Value<'_>, texts: &mut Texts) -> [u64; 2] {

@@ -93,7 +93,7 @@ fn shown(kind: VarType, value: SignalValueRef<'_>) -> String {
 /// Two units: a decoder that waits, and an array that works, with overlapping slices.
 fn two_units(recorder: &mut Recorder<'_>) -> u64 {
     let decoder = recorder.unit("decoder", Measures::default());
-    let array = recorder.unit("DRAM 0, read", Measures { utilisation: true, bytes: true });
+    let array = recorder.unit("DRAM 0, read", Measures { utilization: true, bytes: true });
     let gauge = recorder.gauge("live vectors of local memory", "vectors");
     recorder.layer(0, 0, 10);
     recorder.layer(1, 10, 30);
@@ -147,7 +147,7 @@ fn signals_change_as_was_recorded() {
     waves.expect(&unit("bound"), &[(0, "compute"), (24, "z")]);
     // Windows of 16 cycles: 64 bytes are in the first, except for cycles 16 to 20 of the third
     // slice.
-    waves.expect(&unit("utilisation"), &[(0, "62.5"), (16, "12.5"), (32, "0")]);
+    waves.expect(&unit("utilization"), &[(0, "62.5"), (16, "12.5"), (32, "0")]);
     waves.expect(&unit("bytes_a_cycle"), &[(0, "3"), (16, "1"), (32, "0")]);
     waves.expect("memories.live_vectors_of_local_memory", &[(0, "5"), (40, "0")]);
     let others = ["decoder.busy", "DRAM_0_read.layer", "DRAM_0_read.instruction"];
@@ -276,9 +276,9 @@ fn the_save_file_and_the_commands_name_what_is_there() {
 }
 
 /// Slices of a unit: distance from the previous one, length, and name.
-type Told = Vec<(u64, u64, usize)>;
+type Described = Vec<(u64, u64, usize)>;
 
-fn told() -> impl Strategy<Value = [Told; 2]> {
+fn described() -> impl Strategy<Value = [Described; 2]> {
     let slices = || prop::collection::vec((0u64..12, 0u64..9, 0usize..4), 0..60);
     [slices(), slices()]
 }
@@ -287,9 +287,9 @@ const NAMES: [&str; 4] = ["0", "1", "MatMul", ""];
 
 /// For each cycle, the name and index of the slice that covers it; a slice that overlaps the
 /// previous one is cut off.
-fn covering(told: &Told) -> Vec<Option<(usize, usize)>> {
+fn covering(described: &Described) -> Vec<Option<(usize, usize)>> {
     let (mut cycles, mut start) = (Vec::new(), 0);
-    for (place, (after, long, name)) in told.iter().enumerate() {
+    for (place, (after, long, name)) in described.iter().enumerate() {
         start += after;
         let first = start.max(cycles.len() as u64);
         cycles.resize(first as usize, None);
@@ -300,14 +300,14 @@ fn covering(told: &Told) -> Vec<Option<(usize, usize)>> {
 
 proptest! {
     #[test]
-    fn an_operation_is_that_of_the_slice_that_covers_the_cycle(told in told(), has_clock in any::<bool>()) {
-        let covering: Vec<_> = told.iter().map(covering).collect();
+    fn an_operation_is_that_of_the_slice_that_covers_the_cycle(described in described(), has_clock in any::<bool>()) {
+        let covering: Vec<_> = described.iter().map(covering).collect();
         let about = About { clock_mhz: has_clock.then_some(700.0), ..About::default() };
         let waves = waves(about, |recorder| {
-            for (unit, told) in told.iter().enumerate() {
+            for (unit, described) in described.iter().enumerate() {
                 let track = recorder.unit(["a", "b"][unit], Measures::default());
                 let mut start = 0;
-                for (place, &(after, cycles, name)) in told.iter().enumerate() {
+                for (place, &(after, cycles, name)) in described.iter().enumerate() {
                     start += after;
                     let (name, instruction) = (NAMES[name], Some(place));
                     recorder.slice(track, &Slice { name, start, cycles, instruction, ..Slice::default() });

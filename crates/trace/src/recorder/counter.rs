@@ -46,7 +46,7 @@ impl Counter {
     /// Returns the name and unit.
     pub(super) const fn shown(&self) -> (&'static str, &'static str) {
         match self.kind {
-            Kind::Sum(Sums::Busy) => ("utilisation", "%"),
+            Kind::Sum(Sums::Busy) => ("utilization", "%"),
             Kind::Sum(Sums::Bytes) => ("bytes a cycle", "B"),
             Kind::Peak => ("most", "number"),
         }

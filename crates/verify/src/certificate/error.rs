@@ -13,7 +13,7 @@ pub enum CertificateError {
         reason: String,
     },
     /// The certificate has another version, or the file is not a certificate.
-    #[error("key `schema` is {}; it must be `{SCHEMA}`", told(.found.as_deref()))]
+    #[error("key `schema` is {}; it must be `{SCHEMA}`", described(.found.as_deref()))]
     Schema {
         /// Value of the key; `None` if it is missing.
         found: Option<String>,
@@ -56,7 +56,7 @@ impl From<serde_json::Error> for CertificateError {
     }
 }
 
-fn told(schema: Option<&str>) -> String {
+fn described(schema: Option<&str>) -> String {
     schema.map_or_else(|| "missing".to_owned(), |schema| format!("`{schema}`"))
 }
 

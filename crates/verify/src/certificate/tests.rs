@@ -149,28 +149,28 @@ fn what_is_changed_with_its_digest_is_found_by_the_proof() {
 
 #[test]
 fn a_proof_of_nothing_is_none() {
-    let told = |claim: Claim| {
+    let message = |claim: Claim| {
         Certificate::parse(Certificate::new("1", subject(), claim).to_json().as_bytes())
             .unwrap_err()
             .to_string()
     };
     assert_eq!(
-        told(Claim { seeds: Vec::new(), ..claim() }),
+        message(Claim { seeds: Vec::new(), ..claim() }),
         "the certificate has no seeds: nothing was compared"
     );
     assert_eq!(
-        told(Claim { outputs: Vec::new(), ..claim() }),
+        message(Claim { outputs: Vec::new(), ..claim() }),
         "the certificate has no outputs: nothing was compared"
     );
 }
 
 #[test]
 fn what_is_none_is_told() {
-    let told = |text: &str| Certificate::parse(text.as_bytes()).unwrap_err().to_string();
-    assert!(told("{").starts_with("not a certificate: EOF"));
-    assert_eq!(told("[]"), format!("key `schema` is missing; it must be `{SCHEMA}`"));
+    let message = |text: &str| Certificate::parse(text.as_bytes()).unwrap_err().to_string();
+    assert!(message("{").starts_with("not a certificate: EOF"));
+    assert_eq!(message("[]"), format!("key `schema` is missing; it must be `{SCHEMA}`"));
     assert_eq!(
-        told("{\"schema\": \"npukit.certificate/2\"}"),
+        message("{\"schema\": \"npukit.certificate/2\"}"),
         format!("key `schema` is `npukit.certificate/2`; it must be `{SCHEMA}`")
     );
     let twice = certificate().to_json().replacen(
@@ -178,27 +178,27 @@ fn what_is_none_is_told() {
         "\"npukit\": \"1.2.4\", \"npukit\": \"1.2.3\"",
         1,
     );
-    assert!(told(&twice).contains("duplicate field `npukit`"), "{}", told(&twice));
+    assert!(message(&twice).contains("duplicate field `npukit`"), "{}", message(&twice));
 }
 
 #[test]
 fn the_first_that_differs_is_named() {
     let other = Subject { model: files(&["net.onnx", "weights2.bin"]), ..subject() };
-    let told = subject().check(&other).unwrap_err().to_string();
+    let message = subject().check(&other).unwrap_err().to_string();
     let hash = sha256(b"weights.bin");
     assert_eq!(
-        told,
+        message,
         format!("the SHA-256 of file `weights.bin` of the model is missing, but the certificate has {hash}")
     );
     let mut less = claim();
     less.assumptions.pop();
     claim().check(&less).unwrap();
-    let told = less.check(&claim()).unwrap_err().to_string();
-    assert_eq!(told, "the proof has an assumption that the certificate lacks: no time");
+    let message = less.check(&claim()).unwrap_err().to_string();
+    assert_eq!(message, "the proof has an assumption that the certificate lacks: no time");
     let mut one = claim();
     one.outputs.pop();
-    let told = one.check(&claim()).unwrap_err().to_string();
-    assert_eq!(told, "output 1 is `z` of 10 elements, but the certificate has none");
+    let message = one.check(&claim()).unwrap_err().to_string();
+    assert_eq!(message, "output 1 is `z` of 10 elements, but the certificate has none");
 }
 
 /// No other file names the main file of a model.

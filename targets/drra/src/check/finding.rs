@@ -52,7 +52,7 @@ pub(crate) fn findings_with(
         idle.map(move |(pc, lint)| (At { place, pc }, lint))
     });
     let lints = lints(fabric, &ops).into_iter().chain(idle).chain(others);
-    let lints = lints.map(|(at, lint)| (at, lint.kind(), lint.severity(revision), told(&lint, elsewhere)));
+    let lints = lints.map(|(at, lint)| (at, lint.kind(), lint.severity(revision), message(&lint, elsewhere)));
     let mut all: Vec<_> = refused.chain(lints).collect();
     all.sort_by_key(|(at, ..)| *at);
     let finding = |(at, kind, severity, message): (At, _, _, String)| {
@@ -63,7 +63,7 @@ pub(crate) fn findings_with(
 
 /// Returns the message of a lint. If the released fabric ignores the instruction, it names a fabric
 /// that does not.
-pub(crate) fn told(lint: &Lint, elsewhere: &str) -> String {
+pub(crate) fn message(lint: &Lint, elsewhere: &str) -> String {
     if lint.is_ignored() { ignores(&lint.to_string(), elsewhere) } else { lint.to_string() }
 }
 

@@ -181,12 +181,12 @@ pub enum Lint {
         port: u8,
     },
     /// Warning of a run of the program.
-    #[error("in cycle {cycle}: {told}")]
-    Told {
+    #[error("in cycle {cycle}: {warning}")]
+    Warning {
         /// Cycle of the first occurrence.
         cycle: u64,
         /// Warning of the machine.
-        told: WarningKind,
+        warning: WarningKind,
     },
     /// `step` of `repx` is left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
@@ -246,9 +246,9 @@ impl Lint {
             Self::Unreachable { .. } => UNREACHABLE,
             Self::Unused { .. } => UNUSED_CONFIGURATION,
             Self::Unread { .. } => UNREAD_RESULT,
-            Self::Told { told: WarningKind::Dropped { .. }, .. } => DROPPED_ROW,
-            Self::Told { told: WarningKind::StillRuns { .. }, .. } => STILL_RUNNING,
-            Self::Told { .. } => WRAPPED_ADDRESS,
+            Self::Warning { warning: WarningKind::Dropped { .. }, .. } => DROPPED_ROW,
+            Self::Warning { warning: WarningKind::StillRuns { .. }, .. } => STILL_RUNNING,
+            Self::Warning { .. } => WRAPPED_ADDRESS,
             Self::DefaultStep => DEFAULT_STEP,
         }
     }

@@ -36,9 +36,9 @@ pub(crate) fn memory(fabric: &Fabric, program: &Program, experiment: &Experiment
     let run = is_filled.and_then(|()| machine.run(LIMIT, &mut writers).ok());
     let Some(run) = run else { return Vec::new() };
     around.looked_at.into_iter().for_each(|(kind, words)| writers.look_at(kind, words));
-    let unwritten = machine.told().into_iter().filter_map(unwritten);
-    let told = run.warnings.into_iter().filter_map(told);
-    unwritten.chain(told).chain(writers.finish()).collect()
+    let unwritten = machine.unwritten_reads().into_iter().filter_map(unwritten);
+    let message = run.warnings.into_iter().filter_map(lint_of);
+    unwritten.chain(message).chain(writers.finish()).collect()
 }
 
 /// Addresses that an experiment writes before and reads after the run.
@@ -68,12 +68,12 @@ fn addresses(memory: &Memory, range: &MemoryRange) -> Option<(MemoryKind, Range<
 }
 
 /// Returns the warnings of the machine that concern memories; other findings need no run.
-fn told(Warning { cycle, at, kind }: Warning) -> Option<(At, Lint)> {
+fn lint_of(Warning { cycle, at, kind }: Warning) -> Option<(At, Lint)> {
     let is_of_memory = match kind {
         WarningKind::Wrapped { .. } | WarningKind::Dropped { .. } | WarningKind::StillRuns { .. } => true,
         WarningKind::Early(_) | WarningKind::DivisionByZero => false,
     };
-    is_of_memory.then_some((at, Lint::Told { cycle, told: kind }))
+    is_of_memory.then_some((at, Lint::Warning { cycle, warning: kind }))
 }
 
 /// Returns the finding of an unwritten read, at the instruction that started its port.

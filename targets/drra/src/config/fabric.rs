@@ -132,7 +132,7 @@ pub enum Direction {
     /// To the previous column.
     West = 3,
     /// Within the cell, from slot to slot.
-    Centre = 4,
+    Center = 4,
     /// To the next column.
     East = 5,
     /// To the previous column in the row below.
@@ -153,7 +153,7 @@ impl Direction {
         Self::North,
         Self::NorthEast,
         Self::West,
-        Self::Centre,
+        Self::Center,
         Self::East,
         Self::SouthWest,
         Self::South,
@@ -187,7 +187,7 @@ impl Direction {
             Self::North => Self::South,
             Self::NorthEast => Self::SouthWest,
             Self::West => Self::East,
-            Self::Centre => Self::Centre,
+            Self::Center => Self::Center,
             Self::East => Self::West,
             Self::SouthWest => Self::NorthEast,
             Self::South => Self::North,
@@ -297,7 +297,7 @@ impl Fabric {
 
     /// Returns the index of the neighboring cell in a direction, which is the cell itself for the
     /// center.
-    pub fn neighbour(&self, index: usize, side: Direction) -> Option<usize> {
+    pub fn neighbor(&self, index: usize, side: Direction) -> Option<usize> {
         let Place { row, col } = self.place(index);
         // The codes number the 3 x 3 cells around this one, row by row.
         let (down, right) = (side.index() / 3, side.index() % 3);

@@ -156,14 +156,14 @@ mod tests {
 
     #[test]
     fn what_is_not_legal_is_told() {
-        let told = |key: &str, value: i64| {
+        let message = |key: &str, value: i64| {
             let fabric = preset("3x2").unwrap();
             let mut bad = tree(&fabric);
             bad[key] = json!(value);
             from_tree(fabric, bad).unwrap_err()
         };
-        assert!(told("cols", 257).contains("257"), "{}", told("cols", 257));
-        assert!(told("fraction_bits", 16).contains("fraction_bits"));
+        assert!(message("cols", 257).contains("257"), "{}", message("cols", 257));
+        assert!(message("fraction_bits", 16).contains("fraction_bits"));
         let mut differing = preset("3x2").unwrap();
         differing.cells[2].iram_words = 64;
         let mut wider = tree(&differing);

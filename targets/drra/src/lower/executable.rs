@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use npukit_target::{Finding, Phase, Unset};
+use npukit_target::{Finding, Phase, UninitMemory};
 
 use super::fit::unfit;
 use crate::check::{ELSEWHERE, findings};
@@ -99,7 +99,7 @@ impl Ready {
 
     /// Runs a call with zeros.
     fn prove(&self, fabric: &Fabric, call: &Call) -> Result<(), CallError> {
-        let machine = self.watch(fabric, call, Unset::Poison, &mut ())?;
+        let machine = self.watch(fabric, call, UninitMemory::Poison, &mut ())?;
         call.taken(&machine).map(|_| ()).map_err(CallError::from)
     }
 }

@@ -62,10 +62,10 @@ impl Parts<'_> {
             }
             Op::LayerNormalization(norm) => {
                 let mean = self.trailing(ReduceKind::Mean, x, norm.axis)?;
-                let centred = self.node(binary(BinaryKind::Sub), vec![x, mean])?;
-                self.normalised(centred, norm.axis, norm.epsilon, &node.inputs[1..])?
+                let centered = self.node(binary(BinaryKind::Sub), vec![x, mean])?;
+                self.normalized(centered, norm.axis, norm.epsilon, &node.inputs[1..])?
             }
-            Op::RmsNormalization(norm) => self.normalised(x, norm.axis, norm.epsilon, &node.inputs[1..])?,
+            Op::RmsNormalization(norm) => self.normalized(x, norm.axis, norm.epsilon, &node.inputs[1..])?,
             Op::Pow(_) if scalar(1) == Some(&[2.0]) && self.is_like(x, node) => {
                 (binary(BinaryKind::Mul), vec![x, x])
             }
@@ -108,7 +108,7 @@ impl Parts<'_> {
 
     /// Returns `x / sqrt(mean of squares + epsilon)`, times the first of `parameters` plus the
     /// second.
-    fn normalised(
+    fn normalized(
         &mut self,
         x: ValueId,
         axis: usize,

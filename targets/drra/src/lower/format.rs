@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::op::{Binary, BinaryKind, Op};
-use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
+use npukit_graph::quantize::{Quantization, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
 use npukit_lower::{Readers, Reject};
 
@@ -37,7 +37,7 @@ pub struct Format<'a> {
     pub fraction_bits: i32,
     /// Whether modes that no source defines may be used.
     pub extensions: bool,
-    quantisation: Option<&'a Quantisation>,
+    quantization: Option<&'a Quantization>,
     /// Fraction lengths that differ from the quantization, by value.
     changed: BTreeMap<ValueId, i32>,
 }
@@ -71,9 +71,9 @@ pub fn scheme(fabric: &Fabric) -> Scheme {
 
 impl<'a> Format<'a> {
     /// Format of columns, which must be alike.
-    pub fn new(columns: &[Column], extensions: bool, quantisation: Option<&'a Quantisation>) -> Self {
+    pub fn new(columns: &[Column], extensions: bool, quantization: Option<&'a Quantization>) -> Self {
         let fraction_bits = columns.first().map_or(0, |column| column.fraction_bits as i32);
-        Self { fraction_bits, extensions, quantisation, changed: BTreeMap::new() }
+        Self { fraction_bits, extensions, quantization, changed: BTreeMap::new() }
     }
 
     /// Format with known fraction lengths, in the order of the graph's values.
@@ -84,7 +84,7 @@ impl<'a> Format<'a> {
 
     /// Returns the fraction length of a value.
     pub fn fraction(&self, id: ValueId) -> i32 {
-        let stated = || self.quantisation.and_then(|all| all.fraction(id));
+        let stated = || self.quantization.and_then(|all| all.fraction(id));
         // Default: without fraction lengths, all numbers use the fraction bits of the dpu's
         // products.
         self.changed.get(&id).copied().or_else(stated).unwrap_or(self.fraction_bits)
@@ -138,7 +138,7 @@ impl<'a> Format<'a> {
             _ => [excess / 2, excess - excess / 2],
         };
         let kept = given.map(|bits| BITS as i32 - bits);
-        if kept.iter().any(|&bits| bits < MIN_BITS) && self.quantisation.is_some() {
+        if kept.iter().any(|&bits| bits < MIN_BITS) && self.quantization.is_some() {
             let reason = format!(
                 "operands with {a} and {b} fraction bits and a result with {y} leave {} and {} of {BITS} bits to the \
                  operands, where products lose {shift}",
@@ -253,7 +253,7 @@ mod tests {
         let format = |extensions, fraction_bits| Format {
             fraction_bits,
             extensions,
-            quantisation: None,
+            quantization: None,
             changed: BTreeMap::new(),
         };
         let weights = [false, true];
@@ -277,7 +277,7 @@ mod tests {
         let format = |extensions, fraction_bits| Format {
             fraction_bits,
             extensions,
-            quantisation: None,
+            quantization: None,
             changed: BTreeMap::new(),
         };
         let of = |extensions, fraction_bits, operands, y, addend| {
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn bits_are_given_up_by_what_has_them() {
         let format =
-            Format { fraction_bits: 11, extensions: false, quantisation: None, changed: BTreeMap::new() };
+            Format { fraction_bits: 11, extensions: false, quantization: None, changed: BTreeMap::new() };
         let (none, first, second) = ([false, false], [true, false], [false, true]);
         for (operands, constant, y, expected) in [
             ([14, 14], second, 17, ([14, 14], 17)),
@@ -333,11 +333,11 @@ mod tests {
     #[test]
     fn operands_keep_four_bits() {
         let fabric = crate::config::preset("3x1").unwrap();
-        let quantisation = Quantisation::new(scheme(&fabric));
+        let quantization = Quantization::new(scheme(&fabric));
         let format = Format {
             fraction_bits: 0,
             extensions: false,
-            quantisation: Some(&quantisation),
+            quantization: Some(&quantization),
             changed: BTreeMap::new(),
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
@@ -365,7 +365,7 @@ mod tests {
         let format = |extensions, fraction_bits| Format {
             fraction_bits,
             extensions,
-            quantisation: None,
+            quantization: None,
             changed: BTreeMap::new(),
         };
         let by = |factor| Some((Work::plain(DpuMode::Mult), Some(factor)));
@@ -433,7 +433,7 @@ mod tests {
             }
             let changed = [a, b, y].into_iter().zip(fractions).collect();
             let mut format =
-                Format { fraction_bits: 11, extensions: case.extensions, quantisation: None, changed };
+                Format { fraction_bits: 11, extensions: case.extensions, quantization: None, changed };
             format.balance(&graph);
             [a, b, y].map(|id| format.fraction(id))
         };

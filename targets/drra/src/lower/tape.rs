@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use npukit_numeric::Products;
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::garbage;
 
 use crate::config::fabric::ROW_WORDS;
 use crate::config::revision::Revision;
 use crate::machine::exec::field::FieldWord;
-use crate::machine::exec::traced::{Made, Operation, Record, Traced};
+use crate::machine::exec::traced::{Operation, Record, Traced, TracedOperation};
 use crate::machine::exec::word::Word;
 use crate::machine::{Buffer, LoadError, Machine, Run};
 use crate::program::call::Call;
@@ -53,7 +53,7 @@ impl Place {
 /// Operation that computes a word from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    Made(Made<Place>),
+    Made(TracedOperation<Place>),
     /// `start` plus the products of the factors up to index `end`, which lose fraction bits.
     Sum {
         start: Place,
@@ -124,7 +124,7 @@ impl Tapes {
         let program = &executable.kernels[*first].compiled.program;
         let machine = Machine::of_words(&executable.fabric_of(revision), program);
         let mut machine = machine.map_err(|error| of_step(0, error.into()))?;
-        machine.unset(Unset::Garbage(0));
+        machine.unset(UninitMemory::Garbage(0));
         let mut recorder = Recorder { executable, machine, last: None, tapes };
         for (step, kernel, call) in calls {
             recorder.call(kernel, call).map_err(|error| of_step(step, error))?;
@@ -162,7 +162,7 @@ impl Tape {
     /// Runs the machine's program and records it.
     fn record(machine: &mut Machine<Traced>, call: &Call) -> Result<Self, CallError> {
         Record::restart();
-        let (depth, garbage) = (machine.fabric().input_depth, Unset::Garbage(0));
+        let (depth, garbage) = (machine.fabric().input_depth, UninitMemory::Garbage(0));
         machine.input.unset(garbage);
         machine.output.unset(garbage);
         for row in 0..call.input_rows() {
@@ -191,8 +191,8 @@ impl Tape {
                     let products = Products::of_pairs(pairs).scaled(-(fraction_bits as i32));
                     FieldWord::any(word(start).element + products)
                 }
-                Step::Made(Made { operation: Operation::Left, .. }) => left(),
-                Step::Made(Made { operation, of }) => operation.of(of.map(word)),
+                Step::Made(TracedOperation { operation: Operation::Left, .. }) => left(),
+                Step::Made(TracedOperation { operation, of }) => operation.of(of.map(word)),
             };
             made.push(next);
         }
@@ -241,7 +241,7 @@ mod tests {
             let inputs: Vec<Vec<_>> =
                 executable.plan.inputs.iter().map(|_| random.by_ref().take(400).collect()).collect();
             let played = Runner::with(&executable, Box::new(tapes.player(3))).run(&inputs).unwrap();
-            let ran = Runner::new(&executable, revision, Unset::Garbage(3)).run(&inputs).unwrap();
+            let ran = Runner::new(&executable, revision, UninitMemory::Garbage(3)).run(&inputs).unwrap();
             assert_eq!(played, ran);
             let made = executable.plan.outputs.iter().map(|&output| &played.values[output]);
             assert!(made.flatten().all(|word| *word != FieldWord::default()));

@@ -1,6 +1,6 @@
 //! Memories of a [`Machine`] by name, to write before a call and read after it.
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 use super::{Machine, Shadow, UnwrittenRead};
 use crate::config::fabric::{Place, ROW_WORDS, Row};
@@ -120,12 +120,12 @@ impl Machine {
     /// Marks everything as unwritten, and starts recording unwritten reads. Such reads return
     /// zeros.
     pub fn tell_unwritten(&mut self) {
-        self.unset(Unset::Poison);
+        self.unset(UninitMemory::Poison);
         self.shadow.iter_mut().for_each(|shadow| shadow.tell());
     }
 
     /// Takes the unwritten reads recorded in a run.
-    pub fn told(&mut self) -> Vec<UnwrittenRead> {
+    pub fn unwritten_reads(&mut self) -> Vec<UnwrittenRead> {
         self.shadow.as_mut().map_or_else(Vec::new, |shadow| shadow.take_told())
     }
 

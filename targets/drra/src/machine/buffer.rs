@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::garbage;
 
 use crate::config::fabric::Row;
@@ -17,17 +17,17 @@ pub struct Buffer<W = i16> {
     rows: Vec<Row<W>>,
     written: Vec<bool>,
     /// Content of unwritten rows.
-    unset: Unset,
+    unset: UninitMemory,
 }
 
 impl<W: Word> Buffer<W> {
     /// Creates an unwritten buffer, which reads as zeros.
     pub const fn new(name: &'static str, depth: usize) -> Self {
-        Self { name, depth, rows: Vec::new(), written: Vec::new(), unset: Unset::Zero }
+        Self { name, depth, rows: Vec::new(), written: Vec::new(), unset: UninitMemory::Zero }
     }
 
     /// Marks every row as unwritten, and sets the content of unwritten rows.
-    pub fn unset(&mut self, unset: Unset) {
+    pub fn unset(&mut self, unset: UninitMemory) {
         self.clear();
         self.unset = unset;
     }
@@ -47,7 +47,7 @@ impl<W: Word> Buffer<W> {
         self.check(row)?;
         Ok(match (self.rows.get(row), self.unset) {
             (Some(values), _) if self.is_written(row) => *values,
-            (_, Unset::Garbage(seed)) => {
+            (_, UninitMemory::Garbage(seed)) => {
                 let mut next = garbage(seed.wrapping_add(row as u64));
                 std::array::from_fn(|_| W::garbage(next()))
             }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!((buffer.read(3), buffer.read(2)), (Ok([7; 16]), Ok([0; 16])));
         assert!(buffer.is_written(3) && !buffer.is_written(2) && !buffer.is_written(4));
         assert!(buffer.read(8).is_err() && buffer.write(8, [0; 16]).is_err());
-        buffer.unset(Unset::Garbage(5));
+        buffer.unset(UninitMemory::Garbage(5));
         assert_eq!(buffer.image(), Image::new(), "forgotten");
         buffer.write(3, [7; 16]).unwrap();
         // Unwritten rows below a written one hold the same kind of content, and each row differs.

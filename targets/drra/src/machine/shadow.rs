@@ -31,12 +31,12 @@ pub(super) struct Shadow {
     output: BTreeMap<usize, Unwritten>,
     origins: Vec<UnwrittenRead>,
     /// Recorded unwritten reads, if these are only recorded instead of being faults.
-    told: Option<Told>,
+    recorded: Option<UnwrittenReads>,
 }
 
 /// Record of unwritten reads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct UnwrittenReads {
     /// Index of the instruction that started each port of each cell.
     started: BTreeMap<(Place, u8), usize>,
     reads: Vec<UnwrittenRead>,
@@ -60,7 +60,7 @@ struct CellShadow {
     iosrams: Vec<Vec<Unwritten>>,
 }
 
-impl Told {
+impl UnwrittenReads {
     /// Returns the instruction that started the port of an access.
     fn start_of(&self, fault: &Fault) -> Option<At> {
         let Fault::Access { place, slot, port, .. } = *fault else { return None };
@@ -86,7 +86,7 @@ struct Moment {
 }
 
 /// Row, or a word of it, that is written in a cycle.
-struct Written {
+struct RowWrite {
     cell: usize,
     part: Bulk,
     row: usize,
@@ -107,7 +107,7 @@ impl Shadow {
 
     /// Starts recording unwritten reads, and lets them return zeros.
     pub fn tell(&mut self) {
-        self.told = Some(Told::default());
+        self.recorded = Some(UnwrittenReads::default());
     }
 
     /// Marks words of a memory as written.
@@ -117,29 +117,29 @@ impl Shadow {
 
     /// Records which instruction starts the ports of a cell.
     fn start(&mut self, place: Place, raised: u64, pc: usize) {
-        let Some(told) = &mut self.told else { return };
+        let Some(recorded) = &mut self.recorded else { return };
         let ports = (0..u64::BITS as u8).filter(|port| raised >> port & 1 == 1);
-        told.started.extend(ports.map(|port| ((place, port), pc)));
+        recorded.started.extend(ports.map(|port| ((place, port), pc)));
     }
 
     /// Faults or records a read. If unwritten words were passed on, it reports the read that passed
     /// them on first.
     fn read_unwritten(&mut self, fault: Fault, origin: Option<usize>) -> Result<(), Fault> {
-        let Some(told) = &mut self.told else { return Err(fault) };
+        let Some(recorded) = &mut self.recorded else { return Err(fault) };
         let first = origin.and_then(|origin| self.origins.get(origin)).cloned();
-        let read = first.unwrap_or_else(|| UnwrittenRead { at: told.start_of(&fault), fault });
-        told.read(read);
+        let read = first.unwrap_or_else(|| UnwrittenRead { at: recorded.start_of(&fault), fault });
+        recorded.read(read);
         Ok(())
     }
 
     /// Takes the recorded reads of the run, with rows of the output buffer that hold unwritten
     /// words last.
     pub fn take_told(&mut self) -> Vec<UnwrittenRead> {
-        let Some(mut told) = self.told.take() else { return Vec::new() };
+        let Some(mut recorded) = self.recorded.take() else { return Vec::new() };
         let rows = self.output.values().filter(|found| found.words != 0);
         let origins = rows.filter_map(|found| self.origins.get(found.origin?));
-        origins.for_each(|origin| told.read(origin.clone()));
-        told.reads
+        origins.for_each(|origin| recorded.read(origin.clone()));
+        recorded.reads
     }
 
     /// Returns a row of a memory.
@@ -170,7 +170,7 @@ impl Shadow {
 
     /// Returns unwritten words that come from no memory.
     fn nothing(&mut self, words: u16, origin: Fault) -> Unwritten {
-        let at = self.told.as_ref().and_then(|told| told.start_of(&origin));
+        let at = self.recorded.as_ref().and_then(|recorded| recorded.start_of(&origin));
         self.origins.push(UnwrittenRead { at, fault: origin });
         Unwritten { words, origin: Some(self.origins.len() - 1) }
     }
@@ -215,7 +215,7 @@ impl<W: Word> Machine<W> {
                 self.memory(shadow, Moment { cycle, cell: index }, number, part, &mut written);
             }
         }
-        for Written { cell, part, row, words, unwritten } in written {
+        for RowWrite { cell, part, row, words, unwritten } in written {
             let place = shadow.row(cell, part, row);
             let left = place.words & !words;
             let origin = if unwritten.words & words == 0 { place.origin } else { unwritten.origin };
@@ -235,7 +235,7 @@ impl<W: Word> Machine<W> {
         at: Moment,
         number: u8,
         rf: &Rf<W>,
-        written: &mut Vec<Written>,
+        written: &mut Vec<RowWrite>,
     ) -> Result<(), Fault> {
         let cell = &self.cells[at.cell];
         let (slot, part, ports) = (rf.slot, Bulk::Rf(number), &cell.ports);
@@ -249,7 +249,7 @@ impl<W: Word> Machine<W> {
         let bulk = ports.address(slot, rf::BULK_WRITE);
         if let Some(row) = bulk {
             let unwritten = self.arriving(shadow, at, slot, rf::BULK_WRITE);
-            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
+            written.push(RowWrite { cell: at.cell, part, row, words: ALL, unwritten });
         }
         if let Some(register) = ports.address(slot, rf::WORD_WRITE)
             && bulk != Some(register / ROW_WORDS)
@@ -260,7 +260,7 @@ impl<W: Word> Machine<W> {
             } else {
                 shadow.nothing(words, self.access(at, slot, rf::WORD_WRITE, FaultKind::NothingArrives))
             };
-            written.push(Written { cell: at.cell, part, row: register / ROW_WORDS, words, unwritten });
+            written.push(RowWrite { cell: at.cell, part, row: register / ROW_WORDS, words, unwritten });
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl<W: Word> Machine<W> {
         at: Moment,
         number: u8,
         memory: &Iosram<W>,
-        written: &mut Vec<Written>,
+        written: &mut Vec<RowWrite>,
     ) {
         let cell = &self.cells[at.cell];
         let (slot, part, ports) = (memory.slot, Bulk::Iosram(number), &cell.ports);
@@ -305,10 +305,10 @@ impl<W: Word> Machine<W> {
                     shadow.nothing(ALL, self.access(at, slot, iosram::SRAM_WRITE, kind))
                 }
             };
-            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
+            written.push(RowWrite { cell: at.cell, part, row, words: ALL, unwritten });
         } else if let Some(row) = bulk {
             let unwritten = self.arriving(shadow, at, slot + 1, iosram::BULK_WRITE);
-            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
+            written.push(RowWrite { cell: at.cell, part, row, words: ALL, unwritten });
         }
     }
 

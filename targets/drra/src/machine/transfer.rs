@@ -13,12 +13,12 @@ use crate::machine::state::{Bulk, CellState};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transfers<W> {
     memories: Vec<Transfer<W>>,
-    output: Vec<Written<W>>,
+    output: Vec<OutputRow<W>>,
 }
 
 /// Row in transfer to the output buffer.
 #[derive(Clone, Copy, Debug)]
-struct Written<W> {
+struct OutputRow<W> {
     cell: usize,
     slot: u8,
     row: usize,
@@ -86,7 +86,7 @@ impl<W: Word> Machine<W> {
         }
         if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
             access(true, row);
-            self.transfers.output.push(Written { cell: index, slot, row, values: part.output(ports) });
+            self.transfers.output.push(OutputRow { cell: index, slot, row, values: part.output(ports) });
         }
         let bulk = ports.address(slot + 1, iosram::BULK_WRITE);
         let transfer =
@@ -117,7 +117,7 @@ impl<W: Word> Machine<W> {
     /// Returns the cell and slot whose row arrives at a slot.
     pub(super) fn sender(&self, index: usize, slot: u8) -> Option<(usize, u8)> {
         let side = self.cells[index].swb.direction_of(slot)?;
-        let cell = self.neighbours[index][side.index()]?;
+        let cell = self.neighbors[index][side.index()]?;
         Some((cell, self.cells[cell].swb.sender_of(side.opposite())?))
     }
 
@@ -129,7 +129,7 @@ impl<W: Word> Machine<W> {
         }
         // If several columns write a row, the highest column takes precedence.
         transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
-        for Written { cell: index, slot, row, values } in transfers.output.drain(..) {
+        for OutputRow { cell: index, slot, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);
             let fault = |kind| Fault::Access { cycle, place, slot, port: iosram::OUTPUT_BUFFER, kind };
             self.output.write(row, values).map_err(fault)?;

@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::Machine;
     use super::*;
-    use crate::clock::{Life, Lives, Store};
+    use crate::clock::{Life, Liveness, Store};
     use crate::config::fabric::Row;
     use crate::lower::example::executable;
     use crate::program::call::Call;
@@ -175,7 +175,7 @@ mod tests {
             let executable = executable(fabric);
             let (mut seen, mut telling) = (BTreeSet::new(), 0);
             for (_, kernel, call) in executable.numbered().filter(|(_, kernel, _)| seen.insert(*kernel)) {
-                let mut lives = Lives::default();
+                let mut lives = Liveness::default();
                 executable.watch(kernel, call, &mut lives).unwrap();
                 let cycles = executable.kernels[kernel].cycles();
                 let needed = lives.finish(cycles, call.output_lines());

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use npukit_target::{Phase, Unset};
+use npukit_target::{Phase, UninitMemory};
 use rayon::prelude::*;
 
 use crate::config::fabric::{Fabric, ROW_WORDS, Row};
@@ -23,7 +23,7 @@ use crate::program::plan::{Place, Plan, Step, Task};
 
 /// Result of running a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran<W = i16> {
+pub struct SampleRun<W = i16> {
     /// Integers of every computed value, by value index.
     pub values: Vec<Vec<W>>,
     /// Cycles of each step.
@@ -47,8 +47,8 @@ impl Executable {
     /// # Errors
     ///
     /// The machine refuses or faults, with the step, or a value is too large.
-    pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
-        Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
+    pub fn run(&self, inputs: &[Vec<i16>]) -> Result<SampleRun, ExecuteError> {
+        Runner::new(self, self.fabric.options.revision, UninitMemory::Zero).run(inputs)
     }
 
     pub(crate) fn empty<W: Word>(&self, number: usize) -> Result<Vec<W>, ExecuteError> {
@@ -105,14 +105,14 @@ struct Fabrics<'a, W: Word> {
     /// Fabric of the executable, with the revision that is simulated.
     fabric: Fabric,
     /// Content of unwritten fabric memories and buffers before each call.
-    unset: Unset,
+    unset: UninitMemory,
     /// Idle fabrics, each with the index of its loaded kernel.
     machines: Mutex<Vec<(usize, Machine<W>)>>,
 }
 
 impl<'a, W: Word> Runner<'a, W> {
     /// Creates a runner on fabrics of a revision, with the given content of unwritten memory.
-    pub fn new(executable: &'a Executable, revision: Revision, unset: Unset) -> Self {
+    pub fn new(executable: &'a Executable, revision: Revision, unset: UninitMemory) -> Self {
         let fabric = executable.fabric_of(revision);
         Self::with(executable, Box::new(Fabrics { executable, fabric, unset, machines: Mutex::default() }))
     }
@@ -128,7 +128,7 @@ impl<'a, W: Word> Runner<'a, W> {
     /// # Errors
     ///
     /// The machine refuses or faults, a value is too large, or the inputs do not match the plan.
-    pub fn run(&self, inputs: &[Vec<W>]) -> Result<Ran<W>, ExecuteError> {
+    pub fn run(&self, inputs: &[Vec<W>]) -> Result<SampleRun<W>, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
         self.executable.check_inputs(inputs)?;
         let values = vec![Vec::new(); plan.values.len()];
@@ -149,7 +149,7 @@ impl<'a, W: Word> Runner<'a, W> {
             driver.values[step.result] = result;
             phase.advance();
         }
-        Ok(Ran { values: driver.values, cycles, saturations })
+        Ok(SampleRun { values: driver.values, cycles, saturations })
     }
 }
 
@@ -172,7 +172,7 @@ impl<W: Word> Fabrics<'_, W> {
             }
         };
         machine.unset(match self.unset {
-            Unset::Garbage(seed) => Unset::Garbage(seed.wrapping_add(kernel as u64)),
+            UninitMemory::Garbage(seed) => UninitMemory::Garbage(seed.wrapping_add(kernel as u64)),
             other => other,
         });
         Ok(machine)

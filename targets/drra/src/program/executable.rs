@@ -1,6 +1,6 @@
 //! [`Executable`]: a plan with its kernels scheduled.
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use thiserror::Error;
 
 use crate::config::column::Column;
@@ -177,7 +177,7 @@ impl Executable {
         observer: &mut impl Observer,
     ) -> Result<(), ExecuteError> {
         let Some(ready) = self.kernels.get(kernel) else { return Ok(()) };
-        let ran = ready.watch(&self.fabric, call, Unset::Zero, observer);
+        let ran = ready.watch(&self.fabric, call, UninitMemory::Zero, observer);
         ran.map(|_| ()).map_err(|error| error.of_step(&ready.kernel.kind.name()))
     }
 
@@ -201,7 +201,7 @@ impl Ready {
         &self,
         fabric: &Fabric,
         call: &Call,
-        unset: Unset,
+        unset: UninitMemory,
         observer: &mut impl Observer,
     ) -> Result<Machine, CallError> {
         let mut machine = Machine::new(fabric, &self.compiled.program)?;

@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, ErrorLocation, failure};
 
 use crate::config::ConfigError;
 use crate::isa::RecodeError;
@@ -46,8 +46,8 @@ impl Diagnose for RecodeError {}
 impl Diagnose for ArtifactError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::File { file, reason } => Place::told(reason).in_file(Some(file)),
-            Self::Rows { .. } | Self::Shared { .. } => Place::default(),
+            Self::File { file, reason } => ErrorLocation::in_message(reason).in_file(Some(file)),
+            Self::Rows { .. } | Self::Shared { .. } => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }
@@ -55,7 +55,7 @@ impl Diagnose for ArtifactError {
 
 impl Diagnose for BinaryError {
     fn diagnosis(&self) -> Diagnosis {
-        let place = Place::line(self.line);
+        let place = ErrorLocation::line(self.line);
         Diagnosis::at(self, place)
     }
 }
@@ -63,8 +63,8 @@ impl Diagnose for BinaryError {
 impl Diagnose for ConfigError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Json(message) => Place::told(message),
-            _ => Place::default(),
+            Self::Json(message) => ErrorLocation::in_message(message),
+            _ => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }

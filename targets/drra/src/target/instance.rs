@@ -5,14 +5,14 @@ use npukit_asm::{Experiment, Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, GraphForm, HandProgram, Instance,
-    InstanceInfo, Lint, Linted, Phase, Problem, ProgramText, Reader, Stage, Survey, TargetError,
+    AsmProgram, Assembled, CompileEstimate, CompileOptions, Compiled, Disassembled, Finding, GraphForm,
+    Instance, InstanceInfo, Lint, Linted, Phase, Problem, ProgramText, Reader, Stage, TargetError,
     artifact_stem, bytes_of, instance_name, program_text,
 };
 use serde_json::{Value, json};
 
+use super::asm_program::AssembledProgram;
 use super::diagram::diagram;
-use super::hand::Written;
 use super::model::host_step;
 use super::options::chosen;
 use super::{EXTENDED, fabric_of_the_seed};
@@ -57,7 +57,7 @@ impl Instance for DrraInstance {
     }
 
     /// Intermediate sums of the extension do not saturate.
-    fn wider(&self) -> Vec<Box<dyn Instance>> {
+    fn wider_formats(&self) -> Vec<Box<dyn Instance>> {
         if self.fabric.options.extensions {
             return Vec::new();
         }
@@ -80,7 +80,7 @@ impl Instance for DrraInstance {
     ) -> Result<Graph, TargetError> {
         match form {
             GraphForm::Lowered => lower::prepare(graph).map_err(TargetError::failed),
-            GraphForm::Apart => Ok(graph.clone()),
+            GraphForm::Decomposed => Ok(graph.clone()),
         }
     }
 
@@ -88,11 +88,11 @@ impl Instance for DrraInstance {
         Ok(Box::new(self.program(graph, options)?))
     }
 
-    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+    fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {
         chosen(Stage::Compile, &options.options)?;
         let prepared = lower::prepare(graph).map_err(TargetError::failed)?;
         let plan = lower::lower(&self.fabric, &prepared, None).map_err(TargetError::Refused)?;
-        Ok(Survey {
+        Ok(CompileEstimate {
             macs: Some(prepared.macs()),
             is_idle: plan.steps.iter().all(Step::is_host),
             segments: 1,
@@ -103,7 +103,7 @@ impl Instance for DrraInstance {
                 .map(|step| host_step(&plan, step))
                 .collect(),
             warnings: self.fabric.unreleased().into_iter().collect(),
-            ..Survey::default()
+            ..CompileEstimate::default()
         })
     }
 
@@ -122,12 +122,12 @@ impl Instance for DrraInstance {
         Ok(Assembled { bytes: self.words(&program)?, instructions: program.instructions(), warnings, linted })
     }
 
-    fn hand_program(
+    fn asm_program(
         &self,
         name: &str,
         bytes: &[u8],
         files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let text = program_text(bytes).ok_or_else(|| TargetError::in_file(name, NO_TEXT))?;
         // Words of this machine are also text.
         let (program, text) = match read_program(text) {
@@ -139,7 +139,7 @@ impl Instance for DrraInstance {
             _ => self.read_text(name, without_bom(text), files)?,
         };
         let fabric = (self.info.instance(), &self.fabric);
-        Ok(Box::new(Written::new(instance_name(name).to_owned(), fabric, program, text)))
+        Ok(Box::new(AssembledProgram::new(instance_name(name).to_owned(), fabric, program, text)))
     }
 
     fn language(&self, name: &str) -> Option<Box<dyn Language>> {
@@ -192,7 +192,7 @@ impl DrraInstance {
             config_text: Some(format!("{:#}\n", to_json(&fabric))),
             warnings: warnings.into_iter().chain(fabric.unreleased()).collect(),
             diagram: diagram(&fabric),
-            quantisation: Some(lower::scheme(&fabric)),
+            quantization: Some(lower::scheme(&fabric)),
             stages: &[PLAN, KERNELS, ASSEMBLY],
             listings: &[NAMED, UPSTREAM, HEX],
             lints: LINTS,
@@ -265,7 +265,7 @@ impl DrraInstance {
         let in_time = lints(&self.fabric, &ops).into_iter();
         let in_time = in_time.filter(|(_, lint)| lint.is_after_scheduling() && is_left(lint.kind()));
         let in_time = in_time.map(|(at, lint)| {
-            Mistake::new(lint.kind(), format!("{at}: {}", check::told(&lint, &elsewhere))).to_string()
+            Mistake::new(lint.kind(), format!("{at}: {}", check::message(&lint, &elsewhere))).to_string()
         });
         let of_comments =
             linted.findings.iter().filter(|finding| !LINTS.iter().any(|lint| lint.code == finding.code));
@@ -290,8 +290,8 @@ impl DrraInstance {
             lower::prepare(graph).map_err(TargetError::failed)?
         };
         // Fraction lengths are indexed by the values of a prepared graph.
-        let quantisation = options.quantisation.as_ref();
-        let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
+        let quantization = options.quantization.as_ref();
+        let plan = lower::lower(&self.fabric, &prepared, quantization).map_err(TargetError::Refused)?;
         drop(phase);
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
         let name = artifact_stem(&options.model_name, self.info.instance());

@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_asm::ListingLine;
 use npukit_target::{
-    Accessed, AddressRun, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran, Scalar,
-    Stopped, TargetError, View, instruction_lines, read_operands, run_steps,
+    Accessed, AddressRun, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, RunOutcome,
+    Scalar, Stopped, TargetError, View, instruction_lines, read_operands, run_steps,
 };
 
 use crate::isa::asm::{Listing, disassemble};
@@ -106,7 +106,7 @@ impl DrraMachine {
     pub fn recorded(&self) -> Result<&Recorded, TargetError> {
         let recorded =
             self.followed.recorded.get_or_init(|| self.begin().recorded().map_err(|error| error.to_string()));
-        recorded.as_ref().map_err(|told| TargetError::failed(told.clone()))
+        recorded.as_ref().map_err(|message| TargetError::failed(message.clone()))
     }
 }
 
@@ -215,11 +215,11 @@ impl npukit_target::Machine for DrraMachine {
             }
         }
         self.position += 1;
-        let told = self.machine.told().into_iter();
-        Ok(told.map(|read| format!("{}; it reads as 0", read.fault)).collect())
+        let message = self.machine.unwritten_reads().into_iter();
+        Ok(message.map(|read| format!("{}; it reads as 0", read.fault)).collect())
     }
 
-    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    fn run(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         if self.position == 0 {
             return self.run_whole(limits);
         }

@@ -12,7 +12,7 @@ use crate::clock::{Life, Store};
 use crate::config::fabric::{Fabric, ROW_WORDS};
 
 /// Maximum number of maps. The remaining memories share the last one.
-const MOST_MAPS: usize = 32;
+const MAX_MAPS: usize = 32;
 
 /// Lifetimes in a kernel call, by memory.
 pub(super) type Needed = BTreeMap<Store, Vec<Life>>;
@@ -124,11 +124,11 @@ impl Atlas {
         let mut atlas = Self { clock: Mapping::new(cycles), sheets: Vec::new(), memories: BTreeMap::new() };
         for (index, &store) in used.iter().enumerate() {
             let (name, places) = describe(fabric, store);
-            let is_shared = index >= MOST_MAPS;
+            let is_shared = index >= MAX_MAPS;
             match atlas.sheets.last_mut().filter(|_| is_shared) {
                 Some(last) => {
-                    atlas.memories.insert(store, (MOST_MAPS - 1, last.places));
-                    last.name = format!("{} memories of cells", used.len() + 1 - MOST_MAPS);
+                    atlas.memories.insert(store, (MAX_MAPS - 1, last.places));
+                    last.name = format!("{} memories of cells", used.len() + 1 - MAX_MAPS);
                     last.places += places;
                 }
                 None => {

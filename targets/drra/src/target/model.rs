@@ -7,10 +7,10 @@ use std::collections::btree_map::Entry;
 
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
-    Activity, ArtifactFile, Compiled, CycleSpan, DriverData, FieldProgram, Finding, HostStepReport, HostWork,
-    Inputs, KindTime, Layer, LayerCycles, LayerWork, MachineOptions, Meaning, MemoryReport, Output, Port,
-    PortError, PortPlace, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult,
-    Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole, as_element,
+    Activity, ArtifactFile, Compiled, CycleSpan, DriverData, FieldProgram, Finding, HazardMode,
+    HostStepReport, HostWork, Inputs, KindTime, Layer, LayerCycles, LayerWork, MachineOptions, MemoryReport,
+    Output, Port, PortError, PortPlace, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions,
+    RunResult, Saturation, Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -21,13 +21,13 @@ use super::options::chosen;
 use super::program::{INSTRUCTIONS, clock};
 use super::trace::record;
 use crate::check::{ELSEWHERE, findings};
-use crate::clock::{Counts, Lives, ROW_BYTES, no_activity};
+use crate::clock::{Counts, Liveness, ROW_BYTES, no_activity};
 use crate::isa::asm::{Listing, disassemble};
 use crate::machine::exec::word::{fits, integer};
 use crate::program::artifact::Model;
 use crate::program::artifact::model::write;
 use crate::program::call::Call;
-use crate::program::driver::{Ran, Runner};
+use crate::program::driver::{Runner, SampleRun};
 use crate::program::executable::{Executable, Ready, StepCalls};
 use crate::program::plan::{Plan, Step, Task, Value};
 use crate::target::DrraInstance;
@@ -143,7 +143,7 @@ impl Model {
     }
 
     /// Returns the outputs of a run, and the saturated numbers.
-    fn result(&self, ran: &Ran, saturated: u64) -> Result<RunResult, TargetError> {
+    fn result(&self, ran: &SampleRun, saturated: u64) -> Result<RunResult, TargetError> {
         let mut outputs = Vec::new();
         for &number in &self.executable.plan.outputs {
             let (value, words) = (self.value(number), &ran.values[number]);
@@ -330,7 +330,7 @@ impl Compiled for Model {
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
         let revision = self.executable.fabric.options.revision;
-        let revision = meant(revision, Meaning::Agreed, || self.findings())?;
+        let revision = meant(revision, HazardMode::Agreed, || self.findings())?;
         Ok(Box::new(ModelField::new(self, revision)))
     }
 
@@ -377,14 +377,14 @@ impl Compiled for Model {
         let counts = options.counts_activity.then(|| self.activity()).transpose()?;
         let time = TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
-            model: MODEL.to_owned(),
+            clock: MODEL.to_owned(),
             assumptions: self.assumptions(),
             notes: vec!["an operation is a word that a dpu processes".to_owned()],
             milliseconds: clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
             clock_mhz,
             clock_source,
-            utilisation: Some(whole.utilisation(work, total)),
-            array_busy: whole.utilisation(work, total),
+            utilization: Some(whole.utilization(work, total)),
+            array_busy: whole.utilization(work, total),
             roofline: whole.roofline(work, 0, total),
             layers: layers.collect(),
             kinds: self.kinds(whole),
@@ -401,7 +401,7 @@ impl Model {
         let mut kernels = BTreeMap::new();
         for (_, kernel, call) in self.executable.numbered() {
             if let Entry::Vacant(entry) = kernels.entry(kernel) {
-                let mut lives = Lives::default();
+                let mut lives = Liveness::default();
                 self.executable.watch(kernel, call, &mut lives).ok()?;
                 entry.insert(lives.finish(self.executable.kernels[kernel].cycles(), call.output_lines()));
             }

@@ -18,7 +18,7 @@ use super::maps::{Shown, maps};
 use super::options::chosen;
 use super::{fabric_of_the_seed, meant};
 use crate::check::{findings_with, lints, memory};
-use crate::clock::{Counts, Lives, ROW_BYTES, Table, Timeline, Tracks, no_activity, port_names};
+use crate::clock::{Counts, Liveness, ROW_BYTES, Table, Timeline, Tracks, no_activity, port_names};
 use crate::config::component::Component;
 use crate::config::fabric::{Fabric, ROW_WORDS, Row};
 use crate::config::revision::Revision;
@@ -232,7 +232,7 @@ impl Compiled for DrraProgram {
     }
 
     fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
-        let mut lives = Lives::default();
+        let mut lives = Liveness::default();
         // A program that faults has no timing either.
         let Ok(run) = self.observe(&mut lives) else { return Vec::new() };
         let rows = |output: &Binding| output.row as usize..(output.row + output.rows) as usize;
@@ -299,7 +299,7 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f6
     let more = (run.more_warnings > 0).then(|| format!("and {} other warnings", run.more_warnings));
     TimeReport {
         cycles: BTreeMap::from([("machine".to_owned(), run.cycles)]),
-        model: "machine".to_owned(),
+        clock: "machine".to_owned(),
         assumptions: vec![
             "Cycles do not depend on the tensors' values.".to_owned(),
             "Cycles of instructions are summed over all cells; a port is busy in a cycle with an address."

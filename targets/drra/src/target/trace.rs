@@ -21,7 +21,7 @@ const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;
 ///
 /// Errors: the machine refuses a kernel or faults.
 pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
-    let calls = recorder.unit("calls of kernels", Measures { utilisation: false, bytes: true });
+    let calls = recorder.unit("calls of kernels", Measures { utilization: false, bytes: true });
     let tracks = Tracks::new(&executable.fabric, recorder);
     let mut played: BTreeMap<usize, Vec<Played>> = BTreeMap::new();
     let mut now = 0;

@@ -111,20 +111,20 @@ pub(super) fn hexadecimal(words: &[String]) -> Result<Vec<u32>, Outcome> {
 }
 
 /// Result of a run.
-struct Ran {
+struct VectorRun {
     rows: Image,
     cycles: u64,
     cell_cycles: Vec<u64>,
     trace: Vec<Io>,
 }
 
-fn run(file: &File, fabric: &Fabric, program: &Program) -> Result<Ran, Outcome> {
+fn run(file: &File, fabric: &Fabric, program: &Program) -> Result<VectorRun, Outcome> {
     let failed = |error: &dyn std::fmt::Display| Outcome::error("a run", error.to_string());
     let mut machine = Machine::new(fabric, program).map_err(|error| failed(&error))?;
     machine.set_input(&file.input_rows).map_err(|error| failed(&error))?;
     let mut trace: Vec<Access> = Vec::new();
     let run = machine.run(DEFAULT_LIMIT, &mut trace).map_err(|error| failed(&error))?;
-    Ok(Ran {
+    Ok(VectorRun {
         rows: machine.output_image(),
         cycles: run.cycles,
         cell_cycles: run.cell_cycles,

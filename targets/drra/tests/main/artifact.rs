@@ -108,27 +108,30 @@ fn programs_in_the_later_encoding_are_read_again() {
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     let whole = files(&SMALL);
-    let told = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+    let message = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
         load(&changed(&whole, name, change)).err().unwrap().to_string()
     };
     let plan = |change: &dyn Fn(&mut Value)| {
-        told("m.plan.json", &|bytes| {
+        message("m.plan.json", &|bytes| {
             let mut value: Value = serde_json::from_slice(bytes).unwrap();
             change(&mut value);
             *bytes = serde_json::to_vec(&value).unwrap();
         })
     };
     for (expected, found) in [
-        ("d/m.plan.json: EOF while parsing", told("m.plan.json", &|bytes| bytes.truncate(300))),
-        ("line ", told("m.plan.json", &|bytes| bytes.truncate(300))),
-        ("m.arch.json: EOF", told("m.arch.json", &|bytes| bytes.truncate(300))),
-        ("m.constants.bin: 1 bytes; the plan has", told("m.constants.bin", &|bytes| bytes.truncate(1))),
-        ("m_0.bin: line 2: `01` is neither", told("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec())),
-        ("m_0.bin: takes 3 cycles; the plan has", told("m_0.bin", &|bytes| bytes.clear())),
-        ("m_0.bin: byte 0 is not UTF-8", told("m_0.bin", &|bytes| bytes[0] = 0xff)),
-        ("m_0.bin: cell (9, 0) does not exist", told("m_0.bin", &|bytes| bytes[5] = b'9')),
+        ("d/m.plan.json: EOF while parsing", message("m.plan.json", &|bytes| bytes.truncate(300))),
+        ("line ", message("m.plan.json", &|bytes| bytes.truncate(300))),
+        ("m.arch.json: EOF", message("m.arch.json", &|bytes| bytes.truncate(300))),
+        ("m.constants.bin: 1 bytes; the plan has", message("m.constants.bin", &|bytes| bytes.truncate(1))),
+        (
+            "m_0.bin: line 2: `01` is neither",
+            message("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec()),
+        ),
+        ("m_0.bin: takes 3 cycles; the plan has", message("m_0.bin", &|bytes| bytes.clear())),
+        ("m_0.bin: byte 0 is not UTF-8", message("m_0.bin", &|bytes| bytes[0] = 0xff)),
+        ("m_0.bin: cell (9, 0) does not exist", message("m_0.bin", &|bytes| bytes[5] = b'9')),
         ("this version of npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
-        ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
+        ("unknown field `color`", plan(&|p| p["color"] = json!(1))),
         ("an input or output is value 99; the plan has", plan(&|p| p["plan"]["inputs"] = json!([99]))),
         ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),
         (

@@ -98,11 +98,11 @@ fn every_fault_is_named_with_its_place() {
         ("halt", "expected `(`, found the end of the text"),
         ("word(bits=0x100000000)", "4294967296 does not fit: legal are 0 to 0xffffffff"),
     ];
-    for (text, told) in cases {
+    for (text, message) in cases {
         let errors = assemble(&fabric(), "t", &format!("cell (row=1, col=0)\n{text}")).unwrap_err();
         assert_eq!(errors.errors.len(), 1, "{text}: {errors:?}");
         let found = errors.errors[0].to_string();
-        assert!(found.starts_with(told), "{text}: {found}");
+        assert!(found.starts_with(message), "{text}: {found}");
         assert!(errors.errors[0].span().offset() >= 20, "{text}");
     }
     let both =

@@ -8,7 +8,7 @@ fn arch() -> Value {
     serde_json::from_str(include_str!("../../configs/3x2.json")).unwrap()
 }
 
-fn told(change: impl FnOnce(&mut Value)) -> String {
+fn message(change: impl FnOnce(&mut Value)) -> String {
     let mut arch = arch();
     change(&mut arch);
     from_json(&arch.to_string()).unwrap_err().to_string()
@@ -20,26 +20,26 @@ fn faults_name_the_cell() {
     let cases: [(&str, String); 13] = [
         (
             "is placed at (3, 0), but the fabric has 3 rows",
-            told(|a| {
+            message(|a| {
                 a["fabric"]["cells_list"][0]["coordinates"][0]["row"] = json!(3);
             }),
         ),
         (
             "cells `mid` and `btm` are both placed at (1, 1)",
-            told(|a| {
+            message(|a| {
                 a["fabric"]["cells_list"][2]["coordinates"][1]["row"] = json!(1);
             }),
         ),
         (
             "no cell is placed at (2, 1)",
-            told(|a| {
+            message(|a| {
                 a["fabric"]["cells_list"][2]["coordinates"] = json!([{"row": 2, "col": 0}]);
             }),
         ),
-        ("cell `mid`: unknown resource `fpu`", told(|a| lists(a, json!(["swb_inst", "fpu"])))),
+        ("cell `mid`: unknown resource `fpu`", message(|a| lists(a, json!(["swb_inst", "fpu"])))),
         (
             "cell `mid`: resource `iosram_btm` would take slots 13 to 16",
-            told(|a| {
+            message(|a| {
                 lists(
                     a,
                     json!([
@@ -54,20 +54,20 @@ fn faults_name_the_cell() {
         ),
         (
             "cell `mid` of kind cell_mid has no port to the input buffer, which `iosram_top` needs",
-            told(|a| {
+            message(|a| {
                 lists(a, json!(["swb_inst", "iosram_top_inst"]));
             }),
         ),
-        ("cell `mid`: slot 1 holds a swb", told(|a| lists(a, json!(["rf_inst", "swb_inst"])))),
+        ("cell `mid`: slot 1 holds a swb", message(|a| lists(a, json!(["rf_inst", "swb_inst"])))),
         (
             "resource `dpu_inst` has size 1; a dpu takes 2 slots",
-            told(|a| a["resources"][2]["size"] = json!(1)),
+            message(|a| a["resources"][2]["size"] = json!(1)),
         ),
-        ("resource `rf_inst` is defined twice", told(|a| a["resources"][2]["name"] = json!("rf_inst"))),
-        ("cell `top`: unknown cell kind `cell_tip`", told(|a| a["cells"][0]["kind"] = json!("cell_tip"))),
+        ("resource `rf_inst` is defined twice", message(|a| a["resources"][2]["name"] = json!("rf_inst"))),
+        ("cell `top`: unknown cell kind `cell_tip`", message(|a| a["cells"][0]["kind"] = json!("cell_tip"))),
         (
             "ROWS is 4 according to the fabric and",
-            told(|a| {
+            message(|a| {
                 a["fabric"]["custom_properties"][3]["value"] = json!(4);
             })
             .replace(
@@ -75,10 +75,10 @@ fn faults_name_the_cell() {
                 "ROWS is 4 according to the fabric and",
             ),
         ),
-        ("platform is `dimarch`", told(|a| a["platform"] = json!("dimarch"))),
+        ("platform is `dimarch`", message(|a| a["platform"] = json!("dimarch"))),
         (
             "RF_DEPTH is 0; legal are 16 to 65536",
-            told(|a| {
+            message(|a| {
                 a["resources"][1]["custom_properties"] = json!([{"name": "RF_DEPTH", "value": 0}]);
             }),
         ),
@@ -103,8 +103,8 @@ fn parameters_come_from_the_nearest() {
         arch["fabric"]["custom_properties"][0] = json!({"name": "RF_DEPTH", "value": 64});
         from_json(&arch.to_string()).unwrap_err().to_string()
     };
-    let told = "cell `mid`, slot 1: parameter RF_DEPTH is 128 according to resource `rf_inst` and 64 according to the fabric";
-    assert_eq!(conflict, told);
+    let message = "cell `mid`, slot 1: parameter RF_DEPTH is 128 according to resource `rf_inst` and 64 according to the fabric";
+    assert_eq!(conflict, message);
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn instruction_memories_are_as_large_as_their_addresses() {
 
 #[test]
 fn huge_fabrics_are_refused() {
-    let error = told(|a| a["fabric"]["height"] = json!(u64::MAX));
+    let error = message(|a| a["fabric"]["height"] = json!(u64::MAX));
     assert!(error.contains("ROWS"), "{error}");
-    let error = told(|a| {
+    let error = message(|a| {
         a["fabric"]["custom_properties"] = json!([]);
         a["fabric"]["height"] = json!(257);
     });
@@ -143,28 +143,31 @@ fn part(arch: &mut Value, key: &str, value: Value) {
 
 #[test]
 fn faults_of_elaborated_architectures_name_the_cell_in_its_place() {
-    let told = |change: fn(&mut Value)| {
+    let message = |change: fn(&mut Value)| {
         let mut arch = to_json(&preset("3x2").unwrap());
         change(&mut arch);
         from_json(&arch.to_string()).unwrap_err().to_string()
     };
     let cases: [(&str, String); 8] = [
-        ("ROWS is 0; legal are 1 to 256", told(|a| a["parameters"] = json!({ "COLS": 2 }))),
+        ("ROWS is 0; legal are 1 to 256", message(|a| a["parameters"] = json!({ "COLS": 2 }))),
         (
             "cells `top` and `mid` are both placed at (0, 0)",
-            told(|a| a["cells"][2]["coordinates"] = json!({"row": 0, "col": 0})),
+            message(|a| a["cells"][2]["coordinates"] = json!({"row": 0, "col": 0})),
         ),
-        ("cell `mid` is placed at (9, 0)", told(|a| a["cells"][2]["coordinates"]["row"] = json!(9))),
-        ("no cell is placed at (2, 1)", told(|a| drop(a["cells"].as_array_mut().unwrap().pop()))),
+        ("cell `mid` is placed at (9, 0)", message(|a| a["cells"][2]["coordinates"]["row"] = json!(9))),
+        ("no cell is placed at (2, 1)", message(|a| drop(a["cells"].as_array_mut().unwrap().pop()))),
         (
             "cell `mid (1, 0)`: resource `rf` is in slot 1, which is taken; the first free slot is 2",
-            told(|a| part(a, "slot", json!(1))),
+            message(|a| part(a, "slot", json!(1))),
         ),
-        ("cell `mid (1, 0)`: unknown resource kind `fpu`", told(|a| part(a, "kind", json!("fpu")))),
-        ("cell `mid (1, 0)`, slot 2: RF_DEPTH is 8", told(|a| part(a, "parameters", json!({"RF_DEPTH": 8})))),
+        ("cell `mid (1, 0)`: unknown resource kind `fpu`", message(|a| part(a, "kind", json!("fpu")))),
+        (
+            "cell `mid (1, 0)`, slot 2: RF_DEPTH is 8",
+            message(|a| part(a, "parameters", json!({"RF_DEPTH": 8}))),
+        ),
         (
             "cell `top (0, 0)` of kind cell_top has no port to the input buffer",
-            told(|a| a["cells"][0]["cell"]["io_input"] = json!(false)),
+            message(|a| a["cells"][0]["cell"]["io_input"] = json!(false)),
         ),
     ];
     for (expected, found) in cases {

@@ -248,10 +248,10 @@ fn another_model_is_refused() {
     let [(_, wide), ..] = fabrics();
     let net = |size| Net::new(&[2, 3]).then(Relu, &[]).then(MatMul, &[&[3, size]]);
     let (executable, _) = net(4).compiled(&wide);
-    let told = |graph: &Graph| proof(&executable, graph).unwrap_err().to_string();
-    assert_eq!(told(&net(5).graph), "value `w2` has shape [3, 5] in the model and [3, 4] in the plan");
+    let message = |graph: &Graph| proof(&executable, graph).unwrap_err().to_string();
+    assert_eq!(message(&net(5).graph), "value `w2` has shape [3, 5] in the model and [3, 4] in the plan");
     let other = net(4).then(Relu, &[]);
-    assert_eq!(told(&other.graph), "value `y2` of the model is missing in the plan");
+    assert_eq!(message(&other.graph), "value `y2` of the model is missing in the plan");
 }
 
 /// A transform has no rule in the field: it is reported, and never proved.

@@ -162,9 +162,9 @@ fn the_later_encoding_is_as_described() {
     let both = later("rep(slot=1, iter=4, step=-1) repx(slot=1, iter=1, step=127)").unwrap();
     let first = slot(1) | 2 << 28 | 4 << 14 | 127 << 7;
     assert_eq!(both, [first, slot(1) | 2 << 28 | 1 << 23 | 2 << 14 | 127 << 7]);
-    let told =
+    let message =
         "cell (0, 0), instruction 0: 200 does not fit field `iter` of rep, which has 7 bits in that encoding";
-    assert_eq!(later("rep(slot=1, iter=200)").unwrap_err(), told);
+    assert_eq!(later("rep(slot=1, iter=200)").unwrap_err(), message);
 }
 
 /// A missing step is 1. The step of `rep` is signed, and `repx` has the bits above it, in both

@@ -1,11 +1,11 @@
 //! Unused instructions and ports, and findings that texts allow.
 
 use npukit_drra::DRRA;
-use npukit_target::{Config, NoFiles};
+use npukit_target::{InstanceSpec, NoFiles};
 
 /// Code and line of each finding.
 fn found(name: &str, text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = DRRA.instance(Config::Preset("3x1+text")).unwrap();
+    let instance = DRRA.instance(InstanceSpec::Preset("3x1+text")).unwrap();
     let linted = instance.lint_text(name, text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
@@ -42,9 +42,9 @@ fn a_text_allows_findings() {
     let codes = |text: &str| found("k.pasm", text).into_iter().map(|(code, _)| code).collect::<Vec<_>>();
     assert_eq!(codes(pasm), ["default-step"]);
     assert_eq!(codes(&format!("{pasm}# npu: allow default-step\n")), [""; 0]);
-    let instance = DRRA.instance(Config::Preset("3x1+text")).unwrap();
-    let told = |text: &str| instance.assemble("k.pasm", text, &NoFiles).unwrap().warnings;
-    assert!(told(pasm)[0].contains("[default-step]"));
-    assert_eq!(told(&format!("# npu: allow default-step\n{pasm}")), Vec::<String>::new());
+    let instance = DRRA.instance(InstanceSpec::Preset("3x1+text")).unwrap();
+    let message = |text: &str| instance.assemble("k.pasm", text, &NoFiles).unwrap().warnings;
+    assert!(message(pasm)[0].contains("[default-step]"));
+    assert_eq!(message(&format!("# npu: allow default-step\n{pasm}")), Vec::<String>::new());
     assert_eq!(codes(&format!("{pasm}# npu: allow default-stop\n")), ["default-step", "unknown-lint"]);
 }

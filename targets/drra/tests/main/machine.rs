@@ -6,7 +6,7 @@ use npukit_drra::internals::config::{from_short, preset};
 use npukit_drra::internals::fault::{Fault, FaultKind};
 use npukit_drra::internals::machine::{LoadError, Machine, Run};
 use npukit_drra::{Fabric, Program, Revision};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 fn single() -> Fabric {
     from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap().of_revision(Revision::Text)
@@ -71,8 +71,8 @@ fn loops_branch_relative_to_the_next_instruction() {
 #[test]
 fn a_jump_out_of_the_memory_stops() {
     let (_, run) = try_run(&single(), "brn(target_false=-2)");
-    let told = run.unwrap_err().to_string();
-    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; legal are 0 to 255");
+    let message = run.unwrap_err().to_string();
+    assert_eq!(message, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; legal are 0 to 255");
     let (_, run) = try_run(&single(), "brn(target_false=255)");
     assert!(run.unwrap_err().to_string().contains("jumps to instruction 256"));
     let (_, run) = try_run(&single(), "brn(target_false=254)");
@@ -86,14 +86,14 @@ fn a_jump_out_of_the_memory_stops() {
 #[test]
 fn a_runaway_program_stops_and_says_where_it_is() {
     let (_, run) = try_run(&single(), "calc(mode=add, operand2=9, result=2) brn(target_false=-1)");
-    let told = run.unwrap_err().to_string();
+    let message = run.unwrap_err().to_string();
     assert!(
-        told.starts_with(
+        message.starts_with(
             "still running in cycle 10000, after 10000 active cycles\ncell (0, 0): at instruction 1 (brn)"
         ),
-        "{told}"
+        "{message}"
     );
-    assert!(told.contains("0 ports run, r2 = 9"), "{told}");
+    assert!(message.contains("0 ports run, r2 = 9"), "{message}");
 }
 
 /// A chain of three units passes a word on after the last address, while the cell is otherwise
@@ -135,7 +135,7 @@ fn what_was_never_written_is_known_word_by_word() {
             );
             let fabric = single();
             let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
-            machine.unset(Unset::Poison);
+            machine.unset(UninitMemory::Poison);
             let run = machine.run(100, &mut ());
             match run {
                 Ok(_) => assert_eq!(written, read),
@@ -163,7 +163,7 @@ fn a_word_that_nothing_sends_is_not_written() {
             act(ports=1, param=5) wait(cycle=2) act(ports=2, param=5) wait(cycle=2) halt()"
         );
         let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
-        machine.unset(Unset::Poison);
+        machine.unset(UninitMemory::Poison);
         match machine.run(100, &mut ()) {
             Ok(_) => assert!(is_written, "{link}"),
             Err(Fault::Access { kind, .. }) => {
@@ -195,7 +195,7 @@ fn words_that_were_passed_on_are_told_with_their_origin() {
     };
     let taken = |words: &str, count: usize| {
         let mut machine = Machine::new(&fabric, &program(&fabric, &text(words))).unwrap();
-        machine.unset(Unset::Poison);
+        machine.unset(UninitMemory::Poison);
         machine.run(1000, &mut ()).unwrap();
         machine.unwritten(2, count)
     };
@@ -227,7 +227,7 @@ fn a_row_comes_before_a_word_of_the_same_cycle() {
             act(ports=8, param=2) act(ports=5, param=5) wait(cycle=8) act(ports=2, param=5) wait(cycle=2) halt()"
         );
         let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
-        machine.unset(Unset::Poison);
+        machine.unset(UninitMemory::Poison);
         match machine.run(1000, &mut ()) {
             Ok(_) => assert!(is_written, "row {row}"),
             Err(Fault::Access { kind, .. }) => {
@@ -249,7 +249,7 @@ fn unwritten_rows_of_the_input_are_told() {
             act(ports=10, param=1) wait(cycle=2) halt()"
         );
         let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
-        machine.unset(Unset::Poison);
+        machine.unset(UninitMemory::Poison);
         machine.set_input(&[(4, [1; 16])].into()).unwrap();
         machine.run(1000, &mut ()).unwrap();
         machine.unwritten(7, 1)
@@ -267,10 +267,10 @@ fn unwritten_rows_of_the_input_are_told() {
 fn twenty_refusals_are_listed() {
     let fabric = single();
     for (count, listed, more) in [(20, 20, ""), (21, 20, "\n  and 1 others"), (23, 20, "\n  and 3 others")] {
-        let told = refused(&fabric, &"wait(mode=events, cycle=1) ".repeat(count));
-        assert!(told.starts_with(&format!("the fabric refuses {count} of the program's instructions:")));
-        assert_eq!(told.matches("`wait` for events").count(), listed);
-        let end = told.find("\n  and ").map_or("", |at| &told[at..]);
+        let messages = refused(&fabric, &"wait(mode=events, cycle=1) ".repeat(count));
+        assert!(messages.starts_with(&format!("the fabric refuses {count} of the program's instructions:")));
+        assert_eq!(messages.matches("`wait` for events").count(), listed);
+        let end = messages.find("\n  and ").map_or("", |at| &messages[at..]);
         assert_eq!(end, more);
     }
 }
@@ -331,7 +331,7 @@ fn a_map_of_registers_activates() {
 #[test]
 fn what_no_source_defines_is_refused() {
     let fabric = single();
-    for (text, told) in [
+    for (text, message) in [
         ("wait(mode=events, cycle=1)", "`wait` for events is unsupported"),
         ("act(mode=map, param=0)", "four registers starting at 0; legal are 1 to 12"),
         ("act(mode=map, param=13)", "four registers starting at 13"),
@@ -346,7 +346,7 @@ fn what_no_source_defines_is_refused() {
         ("swb(slot=0, channel=5, source=5, target=6)", "channel is 5; it must equal the target 6"),
     ] {
         let found = refused(&fabric, text);
-        assert!(found.contains(told), "{text}: {found}");
+        assert!(found.contains(message), "{text}: {found}");
         assert!(found.contains("cell (0, 0), instruction 0"), "{found}");
     }
     let top = from_short("3x1: top=[swb,iosram_top] mid=[swb] btm=[swb,iosram_btm]")
@@ -403,10 +403,10 @@ fn hardware_needs_idle_cycles_before_the_next_configuration() {
         try_run(&fabric, &format!("{once} {act} {before} {once} {between} {act} wait() halt()")).1
     };
     assert_eq!(again(2, 0, true).unwrap().warnings, []);
-    let told = again(1, 1, false).unwrap().warnings[0].to_string();
+    let message = again(1, 1, false).unwrap().warnings[0].to_string();
     assert!(
-        told.contains("the last address was in cycle 2; it may be configured in cycle 4 at the earliest"),
-        "{told}"
+        message.contains("the last address was in cycle 2; it may be configured in cycle 4 at the earliest"),
+        "{message}"
     );
     assert!(matches!(again(1, 1, true), Err(Fault::Instruction { kind: FaultKind::Early { .. }, .. })));
 }
@@ -422,16 +422,16 @@ fn addresses_wrap_unless_strict() {
     );
     let mut fabric = single();
     fabric.options.strict = true;
-    let told = try_run(&fabric, text).1.unwrap_err().to_string();
-    assert_eq!(told, "cycle 4, cell (0, 0), slot 5, port 1: address 64 is beyond 0 to 63");
+    let message = try_run(&fabric, text).1.unwrap_err().to_string();
+    assert_eq!(message, "cycle 4, cell (0, 0), slot 5, port 1: address 64 is beyond 0 to 63");
 }
 
 #[test]
 fn a_buffer_has_an_end() {
     let text = "dsu(slot=1, port=input_buffer, init_addr=1024) act(ports=1, param=1) wait() halt()";
-    let told = try_run(&preset("1x1").unwrap(), text).1.unwrap_err().to_string();
+    let message = try_run(&preset("1x1").unwrap(), text).1.unwrap_err().to_string();
     assert_eq!(
-        told,
+        message,
         "cycle 2, cell (0, 0), slot 1, port 0: row 1024 of the input buffer, which has rows 0 to 1023"
     );
 }
@@ -495,7 +495,7 @@ fn products_saturate_before_the_sum() {
 #[test]
 fn lints_say_what_is_hardly_meant() {
     let fabric = single();
-    for (text, told) in [
+    for (text, message) in [
         ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 does not repeat"),
         ("act(ports=4, param=0)", "port 2 of slot 0 is activated"),
         (
@@ -513,7 +513,7 @@ fn lints_say_what_is_hardly_meant() {
     ] {
         let ops = program(&fabric, text).decode(&fabric).unwrap();
         let found: Vec<String> = lints(&fabric, &ops).into_iter().map(|(_, lint)| lint.to_string()).collect();
-        assert!(found.len() == 1 && found[0].contains(told), "{text}: {found:?}");
+        assert!(found.len() == 1 && found[0].contains(message), "{text}: {found:?}");
     }
     let ops = program(&fabric, "dsu(slot=5) rep(slot=5, iter=0) repx(slot=5, iter=1, step=0)")
         .decode(&fabric)
@@ -527,37 +527,40 @@ fn lints_say_what_is_hardly_meant() {
 fn lints_follow_the_sequencer() {
     let fabric = single();
     let read = "dsu(slot=5, port=word_read) rep(slot=5, port=word_read, iter=8) act(ports=2, param=5)";
-    let told = |rest: &str| -> Vec<String> {
+    let message = |rest: &str| -> Vec<String> {
         let ops = program(&fabric, &format!("{read} {rest} halt()")).decode(&fabric).unwrap();
         lints(&fabric, &ops).into_iter().map(|(at, lint)| format!("{}: {lint}", at.pc)).collect()
     };
     // Activated in cycle 2, its addresses are in cycles 3 to 10.
     let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs; its last address is in cycle 10";
-    assert_eq!(told("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
+    assert_eq!(message("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
     let early = "4: in cycle 11: slot 5, port 1: the last address was in cycle 10; it may be configured in cycle 12 at the earliest";
-    assert_eq!(told("wait(cycle=7) dsu(slot=5, port=word_read)"), [early]);
-    assert_eq!(told("wait(cycle=8) dsu(slot=5, port=word_read)"), [""; 0]);
+    assert_eq!(message("wait(cycle=7) dsu(slot=5, port=word_read)"), [early]);
+    assert_eq!(message("wait(cycle=8) dsu(slot=5, port=word_read)"), [""; 0]);
     let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: the second start is lost";
-    assert_eq!(told("wait(cycle=5) act(ports=2, param=5)"), [runs]);
-    assert_eq!(told("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
+    assert_eq!(message("wait(cycle=5) act(ports=2, param=5)"), [runs]);
+    assert_eq!(message("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
     // In the second iteration of a loop, and reported once.
     let rounds = "calc(mode=add, operand1=1, operand2=3, result=1) act(ports=2, param=6)
         calc(mode=sub, operand1=1, operand2=1, result=1) brn(reg=1, target_true=-3)";
     let read = "dsu(slot=6, port=word_read) rep(slot=6, port=word_read, iter=99)";
     assert_eq!(
-        told(&format!("{read} {rounds}")),
+        message(&format!("{read} {rounds}")),
         ["6: in cycle 9: slot 6, port 1 is activated while it runs: the second start is lost"]
     );
-    assert_eq!(told("brn(reg=0, target_false=-1)"), [""; 0], "a program that does not end");
+    assert_eq!(message("brn(reg=0, target_false=-1)"), [""; 0], "a program that does not end");
 }
 
 #[test]
 fn programs_that_do_not_fit_are_refused() {
     let fabric = from_short("1x1: [swb,rf]").unwrap();
     let long = program(&fabric, &"wait() ".repeat(257));
-    let told = Machine::new(&fabric, &long).unwrap_err().to_string();
-    assert!(told.starts_with("cell (0, 0) has 257 instructions: at most 256 can be loaded"), "{told}");
+    let message = Machine::new(&fabric, &long).unwrap_err().to_string();
+    assert!(message.starts_with("cell (0, 0) has 257 instructions: at most 256 can be loaded"), "{message}");
     let other = program(&single(), "dpu(slot=8, mode=add)");
-    let told = Machine::new(&fabric, &other).unwrap_err().to_string();
-    assert!(told.contains("cell (0, 0), instruction 0: 0xc8020000 goes to slot 8, which is empty"), "{told}");
+    let message = Machine::new(&fabric, &other).unwrap_err().to_string();
+    assert!(
+        message.contains("cell (0, 0), instruction 0: 0xc8020000 goes to slot 8, which is empty"),
+        "{message}"
+    );
 }

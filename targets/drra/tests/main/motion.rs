@@ -2,7 +2,7 @@
 
 use npukit_drra::DRRA;
 use npukit_target::motion::ValueKind;
-use npukit_target::{Config, HandOptions, Machine, Meaning, NoFiles, Unset};
+use npukit_target::{AsmOptions, HazardMode, InstanceSpec, Machine, NoFiles, UninitMemory};
 
 /// The dot product of the tutorial: reads in cycles 11 to 26, and the write of the sum in cycle 27.
 const DOT: &str = "cell (row=1, col=0)
@@ -31,10 +31,10 @@ fn memory(machine: &dyn Machine, name: &str) -> usize {
 }
 
 fn machine() -> Box<dyn Machine> {
-    let program = DRRA.instance(Config::Preset("3x1")).unwrap();
-    let program = program.hand_program("dot.s", DOT.as_bytes(), &NoFiles).unwrap();
+    let program = DRRA.instance(InstanceSpec::Preset("3x1")).unwrap();
+    let program = program.asm_program("dot.s", DOT.as_bytes(), &NoFiles).unwrap();
     let mut machine =
-        program.machine(&HandOptions { meaning: Meaning::Hardware, unset: Unset::Zero }).unwrap();
+        program.machine(&AsmOptions { meaning: HazardMode::Hardware, unset: UninitMemory::Zero }).unwrap();
     for (name, words) in [("rf.1.0.1", A), ("rf.1.0.2", B)] {
         let place = memory(&*machine, name);
         machine.write(place, 0, &words).unwrap();

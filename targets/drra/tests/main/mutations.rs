@@ -12,7 +12,7 @@ use npukit_drra::internals::plan::{Step, Task};
 use npukit_graph::Graph;
 use npukit_import::onnx;
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, RunOptions, Unset};
+use npukit_target::{Compiled, RunOptions, UninitMemory};
 use npukit_verify::{judge, prove};
 
 use crate::field::{Random, extended, plain};
@@ -134,7 +134,7 @@ fn moved(task: &mut Task, kind: &str, random: &mut Random) -> Option<()> {
 /// differently.
 fn results(model: &Model, inputs: &[Tensor]) -> Option<Vec<Vec<i32>>> {
     let name = &model.executable.plan.values[model.executable.plan.inputs[0]].name;
-    let options = RunOptions { unset: Unset::Garbage(3), ..RunOptions::default() };
+    let options = RunOptions { unset: UninitMemory::Garbage(3), ..RunOptions::default() };
     let run = |input: &Tensor| model.run_with(&[(name.clone(), input.clone())], &options).ok();
     let outputs = inputs.iter().map(|input| Some(run(input)?.outputs)).collect::<Option<Vec<_>>>()?;
     Some(outputs.into_iter().flatten().map(|output| output.raw).collect())

@@ -6,7 +6,7 @@ use npukit_drra::internals::fabric::Fabric;
 use npukit_drra::internals::lower::{lower, prepare, scheme};
 use npukit_drra::internals::word::integer;
 use npukit_graph::op::{Binary, BinaryKind, Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
-use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::quantize::{Distributions, Method, quantize};
 use npukit_graph::{Graph, ValueId, ValueInfo, evaluate};
 use npukit_import::onnx;
 use npukit_numeric::npy::read_npy;
@@ -27,8 +27,8 @@ pub fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable
     let graph = prepare(graph).unwrap();
     let mut seen = Distributions::new(&graph);
     samples.iter().for_each(|sample| seen.observe(&graph, std::slice::from_ref(sample)).unwrap());
-    let quantisation = quantise(&graph, &seen, &scheme(fabric), Method::MinMax, &Default::default());
-    let plan = lower(fabric, &graph, Some(&quantisation)).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let quantization = quantize(&graph, &seen, &scheme(fabric), Method::MinMax, &Default::default());
+    let plan = lower(fabric, &graph, Some(&quantization)).unwrap_or_else(|problems| panic!("{problems:#?}"));
     Executable::new(fabric, plan).unwrap()
 }
 
@@ -105,9 +105,9 @@ fn a_product_of_two_inputs_needs_no_extension() {
         let mut fabric = preset("3x1").unwrap();
         let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
         parts.for_each(|part| part.fraction_bits = bits);
-        let quantisation = quantise(&graph, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
+        let quantization = quantize(&graph, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
         let executable =
-            Executable::new(&fabric, lower(&fabric, &graph, Some(&quantisation)).unwrap()).unwrap();
+            Executable::new(&fabric, lower(&fabric, &graph, Some(&quantization)).unwrap()).unwrap();
         let fraction = |number: usize| executable.plan.values[number].fraction;
         let words = |(number, sample): (&usize, &Tensor)| -> Vec<i16> {
             sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction(*number))).collect()

@@ -8,10 +8,10 @@ use npukit_drra::internals::fabric::Fabric;
 use npukit_drra::internals::lower::{lower, prepare, scheme};
 use npukit_drra::internals::word::integer;
 use npukit_graph::op::*;
-use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
+use npukit_graph::quantize::{Distributions, Kind, Method, Quantization, quantize};
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::Config;
+use npukit_target::InstanceSpec;
 
 use crate::artifact::reloaded;
 use crate::run::checked;
@@ -58,8 +58,8 @@ fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String
     };
     let mut seen = Distributions::new(&prepared);
     (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
-    let quantisation = quantise(&prepared, &seen, &scheme(fabric), Method::MinMax, &Default::default());
-    let plan = lower(fabric, &prepared, Some(&quantisation)).map_err(|problems| format!("{problems:?}"))?;
+    let quantization = quantize(&prepared, &seen, &scheme(fabric), Method::MinMax, &Default::default());
+    let plan = lower(fabric, &prepared, Some(&quantization)).map_err(|problems| format!("{problems:?}"))?;
     let executable = reloaded(&Executable::new(fabric, plan).unwrap());
     let fraction = |number: usize| executable.plan.values[number].fraction;
     let given: Vec<Vec<i16>> = executable
@@ -438,19 +438,19 @@ fn what_the_driver_moves() {
 #[test]
 fn names_of_fabrics_say_what_their_dpus_do() {
     let config = |name: &str| {
-        DRRA.instance(Config::Preset(name))
+        DRRA.instance(InstanceSpec::Preset(name))
             .map(|instance| (instance.info().name.clone(), instance.info().config.clone()))
     };
-    let (name, told) = config("3x1+f11+ext").unwrap();
+    let (name, messages) = config("3x1+f11+ext").unwrap();
     assert_eq!(
-        (&name[..], &told["fraction_bits"], &told["extensions"]),
+        (&name[..], &messages["fraction_bits"], &messages["extensions"]),
         ("drra:3x1+f11+ext", &11.into(), &true.into())
     );
     assert_eq!(config("3x1").unwrap().1["fraction_bits"], 0);
     for name in ["3x1+f16", "3x1+f", "9x9+f11"] {
         assert!(config(name).is_err(), "{name}");
     }
-    let wider = |name| DRRA.instance(Config::Preset(name)).unwrap().wider();
+    let wider = |name| DRRA.instance(InstanceSpec::Preset(name)).unwrap().wider_formats();
     let names: Vec<String> = wider("3x1+f11").iter().map(|instance| instance.info().name.clone()).collect();
     assert_eq!(names, ["drra:3x1+f11+ext"]);
     assert!(wider("3x1+ext").is_empty());
@@ -480,10 +480,10 @@ fn transforms_may_end_with_fewer_fraction_bits_than_their_results_have() {
     let fabric = fabric("3x1", 11, false);
     let dft = Dft { axis: 0, length: 4, inverse: true, onesided: false };
     let graph = prepare(&graph(dft.into(), &[&[4, 2]], 1)).unwrap();
-    let mut quantisation = Quantisation::new(scheme(&fabric));
-    quantisation.set(graph.inputs[0], Kind::Activation, 0);
-    quantisation.set(graph.outputs[0], Kind::Activation, 10);
-    let plan = lower(&fabric, &graph, Some(&quantisation)).unwrap();
+    let mut quantization = Quantization::new(scheme(&fabric));
+    quantization.set(graph.inputs[0], Kind::Activation, 0);
+    quantization.set(graph.outputs[0], Kind::Activation, 10);
+    let plan = lower(&fabric, &graph, Some(&quantization)).unwrap();
     assert_eq!(plan.steps.iter().map(|step| &step.op[..]).collect::<Vec<_>>(), ["DFT", "DFT", "Scale"]);
     let executable = Executable::new(&fabric, plan).unwrap();
     let x = [3, -7, 11, 5, -20, 9, 2, 1];

@@ -75,9 +75,9 @@ fn warnings_point_at_instructions() {
 }";
     let fabric = preset("3x1").unwrap().of_revision(Revision::Text);
     let kernel = compile(&fabric, "x", text, 0).unwrap();
-    let told: Vec<(&str, String)> = mistakes(&fabric, &kernel.texts)
+    let messages: Vec<(&str, String)> = mistakes(&fabric, &kernel.texts)
         .iter()
-        .map(|(span, told)| (&text[span.start..span.end], told.to_string()))
+        .map(|(span, message)| (&text[span.start..span.end], message.to_string()))
         .collect();
     let expected = [
         ("2", "port 2 of a swb has no effect; routes are on port 1"),
@@ -89,7 +89,7 @@ fn warnings_point_at_instructions() {
         ("dpu", "no source defines dpu mode sigm: it needs `extensions` or a fabric with `+seed` [refused]"),
         ("repx", "`repx` without `step` has step=1, which adds 128 to the step [default-step]"),
     ];
-    assert_eq!(told, expected.map(|(place, told)| (place, told.to_owned())));
+    assert_eq!(message, expected.map(|(place, message)| (place, message.to_owned())));
 }
 
 /// A register counts how often each side of a branch inside a loop was taken.

@@ -8,7 +8,7 @@ use npukit_drra::internals::op::DpuMode;
 use npukit_drra::internals::plan::{Place, Plan, Task};
 use npukit_drra::internals::word::integer;
 use npukit_graph::op::*;
-use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::quantize::{Distributions, Method, quantize};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
 
@@ -118,8 +118,8 @@ fn planned_for(graph: &Graph, sample: impl Fn(usize, &[usize], u64) -> Tensor) -
     };
     let mut seen = Distributions::new(&prepared);
     (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
-    let quantisation = quantise(&prepared, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
-    let plan = lower(&fabric, &prepared, Some(&quantisation)).unwrap();
+    let quantization = quantize(&prepared, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
+    let plan = lower(&fabric, &prepared, Some(&quantization)).unwrap();
     let words = |(&number, values): (&usize, Tensor)| -> Vec<i16> {
         let fraction = plan.values[number].fraction;
         values.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect()
@@ -185,9 +185,9 @@ fn plans_compute_what_graphs_do() {
         (mean([1, 4], [0, 1, 0, 3], true).into(), vec![&[1, 3, 5, 2]], 1, exact),
     ];
     for (op, shapes, inputs, bar) in cases {
-        let told = format!("{op:?} {shapes:?}");
+        let message = format!("{op:?} {shapes:?}");
         let (_, error) = planned(&graph(op, &shapes, inputs));
-        assert!(error <= bar, "{told}: {error}");
+        assert!(error <= bar, "{message}: {error}");
     }
 }
 

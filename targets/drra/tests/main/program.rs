@@ -29,7 +29,7 @@ fn load(manifest: &Value) -> Result<Box<dyn Compiled>, TargetError> {
     DRRA.load("d/copy.drra", &files)
 }
 
-fn told(change: impl FnOnce(&mut Value)) -> String {
+fn message(change: impl FnOnce(&mut Value)) -> String {
     let mut manifest = manifest();
     change(&mut manifest);
     load(&manifest).err().unwrap().to_string()
@@ -101,28 +101,28 @@ fn a_trace_has_a_track_for_each_port() {
 #[test]
 fn faults_of_manifests_are_named() {
     for (expected, found) in [
-        ("copy.bin", told(|m| m["program"] = json!("copy.bin"))),
-        ("unknown fabric", told(|m| m["architecture"] = json!("9x9"))),
+        ("copy.bin", message(|m| m["program"] = json!("copy.bin"))),
+        ("unknown fabric", message(|m| m["architecture"] = json!("9x9"))),
         (
             "takes rows 1023 to 1024; the input buffer has rows 0 to 1023",
-            told(|m| m["inputs"][0]["row"] = json!(1023)),
+            message(|m| m["inputs"][0]["row"] = json!(1023)),
         ),
         (
             "tensors `x` and `z` of the input buffer share rows",
-            told(|m| {
+            message(|m| {
                 m["inputs"] =
                     json!([{ "name": "x", "row": 0, "rows": 2 }, { "name": "z", "row": 1, "rows": 1 }]);
             }),
         ),
         (
             "share a name",
-            told(|m| {
+            message(|m| {
                 m["outputs"] =
                     json!([{ "name": "y", "row": 0, "rows": 1 }, { "name": "y", "row": 1, "rows": 1 }]);
             }),
         ),
-        ("unknown field `colour`", told(|m| m["colour"] = json!(1))),
-        ("is not a plain file name", told(|m| m["program"] = json!("../copy.asm"))),
+        ("unknown field `color`", message(|m| m["color"] = json!(1))),
+        ("is not a plain file name", message(|m| m["program"] = json!("../copy.asm"))),
     ] {
         assert!(found.contains(expected), "{expected}: {found}");
     }

@@ -10,14 +10,15 @@ use npukit_graph::op::{Dft, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::ElementType;
 use npukit_target::{
-    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, TargetError, Unset,
+    CompileOptions, Finding, HazardMode, Instance, InstanceSpec, NoFiles, RunOptions, TargetError,
+    UninitMemory,
 };
 use serde_json::{Value, json};
 
 use crate::golden;
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    DRRA.instance(Config::Preset(name)).unwrap()
+    DRRA.instance(InstanceSpec::Preset(name)).unwrap()
 }
 
 /// Returns the words of a kernel or program of the golden vectors, as in a file.
@@ -64,9 +65,9 @@ fn findings_name_instructions() {
     let found = instance("3x1").lint("k.bin", &bytes(kernel), None).unwrap();
     let early: Vec<&Finding> = found.iter().filter(|finding| finding.is_error()).collect();
     assert_eq!(early[0].instruction, Some(9));
-    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0: the last address was in cycle 8; it may be \
+    let text = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0: the last address was in cycle 8; it may be \
                 configured in cycle 10 at the earliest";
-    assert_eq!(early[0].message, told);
+    assert_eq!(early[0].message, text);
     // With `+text`, nothing differs.
     let seed = instance("3x1+text").lint("k.bin", &bytes(kernel), None).unwrap();
     assert_eq!(codes(&seed), BTreeSet::new());
@@ -94,12 +95,12 @@ fn the_assembler_warns_of_what_the_circuit_does() {
         let warnings =
             instance("3x1").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
         assert!(
-            warnings.iter().any(|told| told.contains(code) && told.contains("line 2")),
+            warnings.iter().any(|message| message.contains(code) && message.contains("line 2")),
             "{text}: {warnings:?}"
         );
         let seed =
             instance("3x1+text").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
-        assert!(!seed.iter().any(|told| told.contains(code)), "{text}: {seed:?}");
+        assert!(!seed.iter().any(|message| message.contains(code)), "{text}: {seed:?}");
     }
 }
 
@@ -142,10 +143,10 @@ fn what_differs_is_refused_unless_chosen() {
         other => panic!("{other:?}"),
     }
     let [text, circuit] =
-        [Meaning::Sequential, Meaning::Hardware].map(|one| run(wrong, "3x1", meaning(one)).unwrap());
+        [HazardMode::Sequential, HazardMode::Hardware].map(|one| run(wrong, "3x1", meaning(one)).unwrap());
     assert_ne!(text, circuit);
     let right = kernel("mul32_mult_32x1");
-    let all = [Meaning::Agreed, Meaning::Sequential, Meaning::Hardware];
+    let all = [HazardMode::Agreed, HazardMode::Sequential, HazardMode::Hardware];
     let [a, b, c] = all.map(|one| run(right, "3x1", meaning(one)).unwrap());
     assert!(a == b && b == c);
 }
@@ -162,16 +163,16 @@ fn shortened(from: &str, to: &str) -> Value {
 /// Results that are read too early are zeros, or a fault that names the position.
 #[test]
 fn what_nobody_wrote_is_not_read() {
-    let poison = RunOptions { unset: Unset::Poison, ..RunOptions::default() };
+    let poison = RunOptions { unset: UninitMemory::Poison, ..RunOptions::default() };
     let (program, fabric) = (golden::json("vec_mult_32.json"), "3x1");
     assert_eq!(run(&program, fabric, poison).unwrap(), run(&program, fabric, RunOptions::default()).unwrap());
     // The rows leave in cycles 46 and 47, eleven cycles too early, when the other cell does not
     // take them.
     let early = shortened("0x1000001f", "0x10000014");
     assert!(run(&early, fabric, RunOptions::default()).is_ok(), "zeros");
-    let told = run(&early, fabric, poison).unwrap_err().to_string();
+    let message = run(&early, fabric, poison).unwrap_err().to_string();
     assert_eq!(
-        told,
+        message,
         "cycle 57, cell (2, 0), slot 2, port 2: takes data in a cycle in which nothing is sent to it"
     );
     // Both cells are too early: words starting at 22 were not written.
@@ -179,8 +180,8 @@ fn what_nobody_wrote_is_not_read() {
     let words = both["cells"][2]["words"].as_array_mut().unwrap();
     let place = words.iter_mut().find(|word| word.as_str() == Some("0x10000030")).unwrap();
     *place = json!("0x10000025");
-    let told = run(&both, fabric, poison).unwrap_err().to_string();
-    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read before it is written");
+    let message = run(&both, fabric, poison).unwrap_err().to_string();
+    assert_eq!(message, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read before it is written");
 }
 
 /// A dpu does not read an unwritten register either.
@@ -191,10 +192,10 @@ fn unwritten_registers_are_named() {
         wait(cycle=5) halt()";
     let program = npukit_drra::internals::asm::assemble(&fabric, "x", text).unwrap().program;
     let mut machine = Machine::new(&fabric, &program).unwrap();
-    machine.unset(Unset::Poison);
-    let told = machine.run(1000, &mut ()).unwrap_err().to_string();
-    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read before it is written");
-    machine.unset(Unset::Garbage(5));
+    machine.unset(UninitMemory::Poison);
+    let message = machine.run(1000, &mut ()).unwrap_err().to_string();
+    assert_eq!(message, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read before it is written");
+    machine.unset(UninitMemory::Garbage(5));
     assert!(machine.run(1000, &mut ()).is_ok());
     assert_ne!(machine.cells()[1].rfs[1].rows[0], [0; 16]);
 }
@@ -260,8 +261,8 @@ fn files_state_their_revision() {
     assert_eq!(npukit_drra::internals::config::from_json(&file.to_string()).unwrap(), seed);
     let mut other = file.clone();
     other["options"] = json!({ "revision": "text", "encoding": "later" });
-    let told = npukit_drra::internals::config::from_json(&other.to_string()).unwrap_err().to_string();
-    assert!(told.contains("revision `text` has another encoding"), "{told}");
+    let message = npukit_drra::internals::config::from_json(&other.to_string()).unwrap_err().to_string();
+    assert!(message.contains("revision `text` has another encoding"), "{message}");
     let revision = |name: &str| instance(name).info().config.clone()["revision"]["name"].clone();
     let named = ["3x1", "3x1+text", "3x1+seed", "3x1+later"].map(revision);
     assert_eq!(named, ["released", "text", "seed", "later"]);

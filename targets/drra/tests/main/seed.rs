@@ -9,7 +9,7 @@ use npukit_drra::internals::kernel::compile;
 use npukit_drra::internals::machine::{Machine, MemoryKind, Run};
 use npukit_drra::internals::seed::{DsuOption, Event, Events, LogicOperands};
 use npukit_drra::{DRRA, Fabric, Program, Revision};
-use npukit_target::{Config, Instance};
+use npukit_target::{Instance, InstanceSpec};
 
 const CELL: &str = "1x1: [swb,rf,rf,rf,dpu]";
 
@@ -192,12 +192,12 @@ fn waits_end_with_events() {
         refused(&seed(), "wait(mode=events, cycle=0x10002)")
             .contains("`cycle` is 0x10002; it must be a mask of slots 0 to 15")
     );
-    let told = instance("1x1+seed").assemble(
+    let message = instance("1x1+seed").assemble(
         "k.asm",
         "cell (row=0, col=0) wait(mode=events)",
         &npukit_target::NoFiles,
     );
-    assert!(told.unwrap().warnings[0].contains("it ends at once [no-event]"));
+    assert!(message.unwrap().warnings[0].contains("it ends at once [no-event]"));
 }
 
 /// A port may be configured in the cycle after its last address, as nothing erases it.
@@ -238,7 +238,7 @@ fn rows_go_in_nine_directions() {
         );
         let send =
             format!("route(slot=0, sr=send, source=1, target={}) dsu(slot=1, port=bulk_read)", 1 << code);
-        let text = if direction == Direction::Centre {
+        let text = if direction == Direction::Center {
             format!(
                 "cell (row=1, col=1) {send} route(slot=0, sr=receive, source=4, target=4) dsu(slot=2, port=bulk_write)
                  act(param=1, ports=0x48) wait() halt()"
@@ -256,8 +256,8 @@ fn rows_go_in_nine_directions() {
         assert_eq!(machine.cells()[3 * row + col].rfs[1].rows[0][3], 10, "{direction:?}");
         if direction.is_diagonal() {
             let released = fabric.clone().of_revision(Revision::Released);
-            let told = Machine::new(&released, &source.program).unwrap_err().to_string();
-            assert!(told.contains(&format!("direction {code} is not wired")), "{told}");
+            let message = Machine::new(&released, &source.program).unwrap_err().to_string();
+            assert!(message.contains(&format!("direction {code} is not wired")), "{message}");
         }
     }
 }
@@ -307,8 +307,8 @@ fn steps_have_no_sign() {
     assert_eq!(disassemble(&seed(), &words, Listing::Named).text(), text);
     let listed = disassemble(&seed().of_revision(Revision::Text), &words, Listing::Named).text();
     assert!(listed.contains("step=-28"), "{listed}");
-    let told = assemble(&seed(), "t", &text.replace("100", "-1")).unwrap_err();
-    assert!(format!("{told:?}").contains("0 to 127"), "{told:?}");
+    let message = assemble(&seed(), "t", &text.replace("100", "-1")).unwrap_err();
+    assert!(format!("{message:?}").contains("0 to 127"), "{message:?}");
     // Forward by 63 steps of 1, and back by 1 with both halves of a step.
     let (machine, run) = run("swb(slot=0, channel=2, source=1, target=2)
         dsu(slot=1, port=word_read, init_addr=3) rep(slot=1, port=word_read, iter=4, step=127)
@@ -335,16 +335,16 @@ fn every_mode_of_the_dpu_is_taken() {
         if reserved {
             assert_eq!(machine.cells()[0].dpus[0].out, 0);
         }
-        let told = instance("1x1+seed").assemble(
+        let messages = instance("1x1+seed").assemble(
             "k.asm",
             &format!("cell (row=0, col=0) {}", text.replace("slot=4", "slot=8")),
             &npukit_target::NoFiles,
         );
-        let told = told.unwrap().warnings;
+        let messages = messages.unwrap().warnings;
         assert_eq!(
-            told.iter().any(|told| told.contains("is reserved: its result is 0")),
+            message.iter().any(|message| message.contains("is reserved: its result is 0")),
             reserved,
-            "{told:?}"
+            "{messages:?}"
         );
     }
     let (machine, _) =
@@ -354,7 +354,7 @@ fn every_mode_of_the_dpu_is_taken() {
 }
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    DRRA.instance(Config::Preset(name)).unwrap()
+    DRRA.instance(InstanceSpec::Preset(name)).unwrap()
 }
 
 /// Suffixes combine in any order.
@@ -367,9 +367,11 @@ fn endings_combine() {
         assert_eq!(config["fraction_bits"], 11, "{name}");
         assert_eq!(config["seed"]["event"], "slot", "{name}");
     }
-    let Err(error) = DRRA.instance(Config::Preset("3x1+seed+ext+later")) else { panic!("two revisions") };
-    let told = format!("{error:?} {error}");
-    assert!(told.contains("`+seed` and `+later` both select a revision"), "{told}");
+    let Err(error) = DRRA.instance(InstanceSpec::Preset("3x1+seed+ext+later")) else {
+        panic!("two revisions")
+    };
+    let message = format!("{error:?} {error}");
+    assert!(message.contains("`+seed` and `+later` both select a revision"), "{message}");
 }
 
 /// The instruction-set page and the assembler have the same ranges, in each reading.

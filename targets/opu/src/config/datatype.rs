@@ -1,7 +1,8 @@
 //! Types in which an instance computes: [`DataType`], a name of the specification's section 5.1.
 //!
 //! A *raw* value is an `i32`: the sign-extended integer of a fixed-point type, or the bits of a
-//! float. [`crate::machine::value`] defines the meaning of raw values and the rounding of results.
+//! float. [`crate::machine::rounding`] defines the meaning of raw values and the rounding of
+//! results.
 
 use std::fmt;
 use std::str::FromStr;

@@ -47,16 +47,16 @@ mod tests {
 
     #[test]
     fn what_is_not_legal_is_told() {
-        let told = |path: &str, value: Value| {
+        let message = |path: &str, value: Value| {
             let config = Config::preset("reference").unwrap();
             let mut tree = tree(&config);
             *tree.pointer_mut(path).unwrap() = value;
             from_tree(config, tree).unwrap_err()
         };
         assert_eq!(
-            told("/timing/macs_per_cycle", json!(0)),
+            message("/timing/macs_per_cycle", json!(0)),
             "`timing.macs_per_cycle` is 0: legal values are 1 to 65536"
         );
-        assert!(told("/types/itype", json!("int99")).contains("no type `int99`"));
+        assert!(message("/types/itype", json!("int99")).contains("no type `int99`"));
     }
 }

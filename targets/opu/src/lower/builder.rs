@@ -5,7 +5,7 @@ pub(crate) mod copies;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
-use npukit_graph::quantise::Quantisation;
+use npukit_graph::quantize::Quantization;
 use npukit_graph::{Graph, Node, NodeId, ValueId};
 use npukit_lower::{Fusion, Reject};
 
@@ -39,7 +39,7 @@ pub struct Builder<'g> {
     /// Graph that is lowered.
     pub graph: &'g Graph,
     /// Fraction lengths of the graph's values; `None` for floats.
-    pub quantisation: Option<&'g Quantisation>,
+    pub quantization: Option<&'g Quantization>,
     /// Fraction bits of the element type itself: its integers have this many more than their
     /// values.
     pub unit: i32,
@@ -64,7 +64,7 @@ impl<'g> Builder<'g> {
     pub fn new(graph: &'g Graph, options: Options<'g>, itype: DataType) -> Self {
         Self {
             graph,
-            quantisation: options.quantisation.filter(|_| itype.fixed().is_some()),
+            quantization: options.quantization.filter(|_| itype.fixed().is_some()),
             // Default: floats have no fraction bits.
             unit: itype.fixed().map_or(0, |fixed| fixed.fraction()),
             approximate: options.approximate,
@@ -96,8 +96,8 @@ impl<'g> Builder<'g> {
     ///
     /// Calibration found no fraction length for the value.
     pub fn fraction(&self, value: ValueId) -> Result<i32, Reject> {
-        let Some(quantisation) = self.quantisation else { return Ok(0) };
-        quantisation.fraction(value).map(|fraction| fraction - self.unit).ok_or_else(|| {
+        let Some(quantization) = self.quantization else { return Ok(0) };
+        quantization.fraction(value).map(|fraction| fraction - self.unit).ok_or_else(|| {
             let name = &self.graph.value(value).name;
             Reject::new(
                 format!("`{name}` has no fraction length"),

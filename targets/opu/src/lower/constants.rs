@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use npukit_numeric::Quantised;
+use npukit_numeric::Quantized;
 
 use super::error::LowerError;
 use super::layer::Layer;
@@ -191,7 +191,7 @@ impl Constants {
     }
 
     fn raw(&mut self, data_type: DataType, value: f64, fraction: i32) -> i32 {
-        let (raw, saturated) = quantise(data_type, value, fraction);
+        let (raw, saturated) = quantize(data_type, value, fraction);
         self.saturated += u64::from(saturated);
         raw
     }
@@ -299,10 +299,10 @@ fn weight(
         Weights::Diagonal { factors, taps: 2.. } if ktype.fixed().is_some() => {
             let tap = (row / factors.len()) as f64;
             let up_to =
-                |taps: f64| quantise(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
+                |taps: f64| quantize(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
             (up_to(tap + 1.0) - up_to(tap), false)
         }
-        _ => quantise(ktype, value, fraction),
+        _ => quantize(ktype, value, fraction),
     }
 }
 
@@ -326,7 +326,7 @@ impl<'a> Rounded<'a> {
             let addends = addends(product, &columns, planes, types, fractions)?;
             let fraction = bias_fraction(&addends, types, sum_fraction);
             let real = |[value, _]: [f64; 2]| {
-                types.btype.to_f64(quantise(types.btype, value, fraction).0) * 2f64.powi(-fraction)
+                types.btype.to_f64(quantize(types.btype, value, fraction).0) * 2f64.powi(-fraction)
             };
             Some(addends.into_iter().map(real).collect::<Vec<f64>>())
         };
@@ -350,11 +350,11 @@ impl<'a> Rounded<'a> {
 }
 
 /// Returns the raw value nearest to `value * 2^fraction`, and whether it saturated.
-fn quantise(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
+fn quantize(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
     let scaled = value * 2f64.powi(fraction);
     match data_type.fixed() {
         Some(fixed) => {
-            let Quantised { value, is_saturated } = fixed.quantised(scaled);
+            let Quantized { value, is_saturated } = fixed.quantized(scaled);
             (value as i32, is_saturated)
         }
         None => (data_type.from_f64(scaled), false),
@@ -466,7 +466,7 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
     }
     let error = |fraction: i32| -> f64 {
         let squared = |weight: f64| {
-            let (raw, _) = quantise(ktype, weight, fraction);
+            let (raw, _) = quantize(ktype, weight, fraction);
             (f64::from(raw) * 2f64.powi(-fraction_of_raw(ktype, fraction)) - weight).powi(2)
         };
         weights().map(squared).sum()

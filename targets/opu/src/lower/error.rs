@@ -16,7 +16,7 @@ pub enum LowerError {
         "the machine's features are {types}: give typical inputs with --calibrate, from which values get \
          fraction lengths, or choose an instance with float types"
     )]
-    NotQuantised {
+    NotQuantized {
         /// Name of the element type.
         types: String,
     },

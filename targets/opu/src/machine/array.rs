@@ -1,4 +1,4 @@
-//! Contents of a buffer: [`Array`], or nothing ([`Held`]).
+//! Contents of a buffer: [`Array`], or nothing ([`BufferContent`]).
 
 use crate::config::datatype::DataType;
 use crate::isa::fault::{Buffer, FaultKind, Invalid};
@@ -117,12 +117,12 @@ impl Array {
 
 /// Contents of a buffer, or the reason why it is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held<E = Elements> {
+pub struct BufferContent<E = Elements> {
     buffer: Buffer,
     content: Result<Array<E>, Invalid>,
 }
 
-impl<E> Held<E> {
+impl<E> BufferContent<E> {
     /// Returns a buffer after a reset.
     pub const fn new(buffer: Buffer) -> Self {
         Self { buffer, content: Err(Invalid::Never) }

@@ -1,6 +1,6 @@
 //! Memory of the machine: [`Memory`], 2^32 bytes; only the written parts are allocated.
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::{Paged, garbage};
 
 use crate::isa::memory::MEMORY_BYTES;
@@ -8,8 +8,8 @@ use crate::isa::memory::MEMORY_BYTES;
 /// Bytes per line of the underlying storage.
 const LINE: usize = 64;
 
-/// Bytes that read as 0, or as [`Unset`] specifies, until they are written. The caller must check
-/// ranges with [`Memory::holds`].
+/// Bytes that read as 0, or as [`UninitMemory`] specifies, until they are written. The caller must
+/// check ranges with [`Memory::holds`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     bytes: Paged<u8>,
@@ -18,23 +18,23 @@ pub struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self::new(Unset::Zero)
+        Self::new(UninitMemory::Zero)
     }
 }
 
 impl Memory {
     /// Creates a memory that was never written.
-    pub fn new(unset: Unset) -> Self {
+    pub fn new(unset: UninitMemory) -> Self {
         let mut bytes = Paged::new(LINE);
         match unset {
-            Unset::Zero => {}
-            Unset::Garbage(seed) => {
+            UninitMemory::Zero => {}
+            UninitMemory::Garbage(seed) => {
                 let mut bits = garbage(seed);
                 bytes.fill_with(|| bits() as u8);
             }
-            Unset::Poison => bytes.poison(),
+            UninitMemory::Poison => bytes.poison(),
         }
-        Self { bytes, poisoned: unset == Unset::Poison }
+        Self { bytes, poisoned: unset == UninitMemory::Poison }
     }
 
     /// Whether the `bytes` bytes starting at `address` are inside the memory.
@@ -58,7 +58,7 @@ impl Memory {
     }
 
     /// Returns the address of the first unwritten byte of the `bytes` bytes starting at `address`,
-    /// if memory is [`Unset::Poison`].
+    /// if memory is [`UninitMemory::Poison`].
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
     }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_nobody_wrote_is_what_was_asked_for() {
-        let mut memory = Memory::new(Unset::Poison);
+        let mut memory = Memory::new(UninitMemory::Poison);
         memory.write(100, &[1; 100]);
         memory.clear(256, 64);
         let unwritten = |address, bytes| memory.unwritten(address, bytes);
@@ -110,9 +110,12 @@ mod tests {
             Memory::new(unset).read(1 << 20, &mut bytes);
             bytes
         };
-        assert_eq!((read(Unset::Zero), read(Unset::Poison)), ([0; 64], [0; 64]));
-        assert!(read(Unset::Garbage(1)) != read(Unset::Garbage(2)) && read(Unset::Garbage(1)) != [0; 64]);
-        assert_eq!(read(Unset::Garbage(1)), read(Unset::Garbage(1)));
+        assert_eq!((read(UninitMemory::Zero), read(UninitMemory::Poison)), ([0; 64], [0; 64]));
+        assert!(
+            read(UninitMemory::Garbage(1)) != read(UninitMemory::Garbage(2))
+                && read(UninitMemory::Garbage(1)) != [0; 64]
+        );
+        assert_eq!(read(UninitMemory::Garbage(1)), read(UninitMemory::Garbage(1)));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Architectural state: [`Registers`], and buffers that may be empty ([`Array`], [`Held`]).
+//! Architectural state: [`Registers`], and buffers that may be empty ([`Array`],
+//! [`BufferContent`]).
 
 use crate::isa::fault::Buffer;
 use crate::isa::op::Registers;
-use crate::machine::array::{Elements, Held};
+use crate::machine::array::{BufferContent, Elements};
 use crate::machine::values::Values;
 
 /// Registers and buffers.
@@ -11,13 +12,13 @@ pub struct State<E: Values = Elements> {
     /// Registers of the machine.
     pub registers: Registers,
     /// Input feature maps, of type ITYPE.
-    pub ifm: Held<E>,
+    pub ifm: BufferContent<E>,
     /// Kernels, of type KTYPE.
-    pub ker: Held<E>,
+    pub ker: BufferContent<E>,
     /// Biases, of type BTYPE.
-    pub bias: Held<E>,
+    pub bias: BufferContent<E>,
     /// Partial sums, of type OTYPE.
-    pub ofm: Held<E>,
+    pub ofm: BufferContent<E>,
     /// Number of values stored so far whose partial sum was at a limit of OTYPE or exceeded the
     /// range of ITYPE.
     pub saturated: u64,
@@ -30,17 +31,17 @@ impl<E: Values> State<E> {
     pub fn with_ledger(ledger: E::Ledger) -> Self {
         Self {
             registers: Registers::default(),
-            ifm: Held::new(Buffer::Ifm),
-            ker: Held::new(Buffer::Ker),
-            bias: Held::new(Buffer::Bias),
-            ofm: Held::new(Buffer::Ofm),
+            ifm: BufferContent::new(Buffer::Ifm),
+            ker: BufferContent::new(Buffer::Ker),
+            bias: BufferContent::new(Buffer::Bias),
+            ofm: BufferContent::new(Buffer::Ofm),
             saturated: 0,
             ledger,
         }
     }
 
     /// Returns a buffer's contents.
-    pub const fn held(&self, buffer: Buffer) -> &Held<E> {
+    pub const fn held(&self, buffer: Buffer) -> &BufferContent<E> {
         match buffer {
             Buffer::Ifm => &self.ifm,
             Buffer::Ker => &self.ker,

@@ -1,7 +1,7 @@
 //! Runs of a [`Program`] on the functional simulator: [`Board`] acts like a driver with a board.
 
 use npukit_target::sim::Fault;
-use npukit_target::{Phase, Unset};
+use npukit_target::{Phase, UninitMemory};
 
 use crate::isa::codec::{EncodeError, encode};
 use crate::isa::fault::FaultKind;
@@ -64,7 +64,7 @@ impl<'a> Board<'a> {
     ///
     /// [`RunError::Access`] if a segment or the program is not inside memory; [`RunError::Encode`]
     /// for an instruction that does not fit its word.
-    pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
+    pub fn new(program: &'a Program, unset: UninitMemory) -> Result<Self, RunError> {
         let mut machine =
             Machine::with_memory(program.config.types, unset).with_validity(program.config.validity);
         for (index, segment) in program.segments.iter().enumerate() {

@@ -81,7 +81,7 @@ const fn efficiency(bar_percent: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_target::Config;
+    use npukit_target::InstanceSpec;
 
     use super::*;
     use crate::OPU;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn every_row_is_of_an_instance_and_layers_add_up_to_what_is_published() {
         for benchmark in BENCHMARKS {
-            assert!(OPU.instance(Config::Preset(benchmark.preset)).is_ok(), "{}", benchmark.preset);
+            assert!(OPU.instance(InstanceSpec::Preset(benchmark.preset)).is_ok(), "{}", benchmark.preset);
             for figure in benchmark.figures.iter().filter(|figure| !figure.layers.is_empty()) {
                 assert_eq!(figure.published.unwrap().0, figure.layers.iter().sum::<f64>(), "{figure:?}");
             }

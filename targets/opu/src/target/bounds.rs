@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use npukit_graph::{Graph, Op};
-use npukit_numeric::{Beyond, Bounded, Bounds, Grid, RoundingModel};
+use npukit_numeric::{Bounded, Bounds, Grid, Overflow, RoundingModel};
 use npukit_target::{
     BoundedProgram, BoundedRun, BoundedTensor, Excesses, RangeTensor, TargetError, terms_of_bounds,
 };
 
 use super::field::FieldError;
-use super::field::references::quantisation_of;
+use super::field::references::quantization_of;
 use crate::isa::op::Op as Instruction;
 use crate::lower::constants::Exact;
 use crate::lower::{self, Lowered, backend};
 use crate::machine::arith::interval::{ExactConstants, RangedConstants, RangedElements, grid};
 use crate::machine::state::State;
-use crate::program::any_run::AnyRun;
+use crate::program::symbolic_run::SymbolicRun;
 use crate::program::{Binding, Program};
 use crate::target::diagnose::lower_error;
 
@@ -72,7 +72,7 @@ impl<'a> OpuBounds<'a> {
         &self,
         inputs: &[(String, RangeTensor)],
         bounds: &mut Bounds,
-        told: &mut Excesses,
+        excesses: &mut Excesses,
     ) -> Result<Vec<(BoundedTensor, Vec<Bounded>)>, TargetError> {
         let map = |binding: &Binding| {
             let found = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
@@ -89,7 +89,7 @@ impl<'a> OpuBounds<'a> {
                 elements[place] = bounds.scaled(&element, 1.0 / scale);
                 map.push(element);
             }
-            told.note(None, in_units(bounds, 1.0 / scale));
+            excesses.note(None, in_units(bounds, 1.0 / scale));
             Ok((BoundedTensor { name: binding.name.clone(), elements }, binding.patched(map)))
         };
         self.program.inputs.iter().map(map).collect()
@@ -98,7 +98,7 @@ impl<'a> OpuBounds<'a> {
     fn output(
         &self,
         binding: &Binding,
-        run: &mut AnyRun<'_, RangedElements>,
+        run: &mut SymbolicRun<'_, RangedElements>,
     ) -> Result<BoundedTensor, TargetError> {
         let map = run.output(binding).map_err(TargetError::failed)?;
         let (scale, bounds) = (2f64.powi(-binding.fraction), &mut run.state.ledger);
@@ -143,27 +143,27 @@ impl BoundedProgram for OpuBounds<'_> {
         let program = self.program;
         let products = program.layers.iter().map(|layer| layer.macs).sum();
         let mut bounds = Bounds::new(grid(program.config.types.itype), terms_of_bounds(products), rounding);
-        let mut told = Excesses::default();
+        let mut excesses = Excesses::default();
         let (inputs, maps) =
-            self.inputs(inputs, &mut bounds, &mut told)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+            self.inputs(inputs, &mut bounds, &mut excesses)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let layers = program.layer_of_each();
         let state = State::with_ledger(bounds);
         let constants = RangedConstants(Arc::clone(&self.exact));
-        let mut run = AnyRun::new(program, state, constants, &maps).map_err(TargetError::failed)?;
+        let mut run = SymbolicRun::new(program, state, constants, &maps).map_err(TargetError::failed)?;
         let finished = run.finish(|step, bounds: &mut Bounds| {
-            told.note(Some(step.index), in_units(bounds, self.unit(step.index, &layers)));
+            excesses.note(Some(step.index), in_units(bounds, self.unit(step.index, &layers)));
         });
         finished.map_err(TargetError::failed)?;
         let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
         let outputs = outputs.collect::<Result<_, _>>()?;
         let name = |index: usize| program.layers.get(layers[index]).map(|layer| layer.name.clone());
-        Ok(BoundedRun { inputs, outputs, saturations: told.saturations(name), bounds: run.state.ledger })
+        Ok(BoundedRun { inputs, outputs, saturations: excesses.saturations(name), bounds: run.state.ledger })
     }
 }
 
 /// Returns the values out of range since the last call, in units of the model.
-fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Beyond)> {
-    let places = bounds.take_beyond().into_iter();
+fn in_units(bounds: &mut Bounds, unit: f64) -> Vec<(usize, Overflow)> {
+    let places = bounds.take_overflow().into_iter();
     places.map(|(lane, beyond)| (lane, beyond.times(unit))).collect()
 }
 
@@ -181,9 +181,9 @@ pub(super) fn constants_of(
     if program.config.types.itype.fixed().is_some() && program.fractions.is_empty() {
         return Err(TargetError::failed(FieldError::Fractions));
     }
-    let quantisation = quantisation_of(graph, program);
+    let quantization = quantization_of(graph, program);
     let options =
-        lower::Options { quantisation: quantisation.as_ref(), approximate: true, keeps_exact: true };
+        lower::Options { quantization: quantization.as_ref(), approximate: true, keeps_exact: true };
     let mut lowered = lower::compile(graph, &program.config, options).map_err(lower_error)?;
     let twin = backend::program(&lowered, String::new(), String::new(), &program.config);
     if (&twin.instructions, &twin.segments) != (&program.instructions, &program.segments) {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::quantise::Quantisation;
+use npukit_graph::quantize::Quantization;
 use npukit_graph::{Graph, ValueId};
 use npukit_target::{
-    CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, Survey, TargetError, artifact_stem,
+    CompileEstimate, CompileOptions, Finding, HostStepReport, Phase, Problem, Stage, TargetError,
+    artifact_stem,
 };
 
 use super::options::chosen;
-use super::program::{Made, OpuProgram};
+use super::program::{OpuProgram, ProgramOrigin};
 use crate::check::lints::CONV_BOUNDS;
 use crate::config::Validity;
 use crate::isa::codec::encode_program;
@@ -48,13 +49,17 @@ impl OpuInstance {
     }
 
     /// Returns the expected layers of a program; memory use is only known after constants are made.
-    pub(super) fn surveyed(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+    pub(super) fn surveyed(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+    ) -> Result<CompileEstimate, TargetError> {
         if !self.config.validity.is_corrected() {
-            return Ok(Survey::of(&self.program(graph, options)?));
+            return Ok(CompileEstimate::of(&self.program(graph, options)?));
         }
         let lowering = lower::Options { approximate: approximates(options)?, ..lower::Options::default() };
         let model = lower::layers(graph, &self.config, lowering).map_err(lower_error)?;
-        Ok(Survey {
+        Ok(CompileEstimate {
             macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
             segments: 1,
             host_steps: model
@@ -63,7 +68,7 @@ impl OpuInstance {
                 .flat_map(|output| &output.steps)
                 .map(HostStepReport::from)
                 .collect(),
-            ..Survey::default()
+            ..CompileEstimate::default()
         })
     }
 
@@ -74,10 +79,10 @@ impl OpuInstance {
         let name = artifact_stem(model, self.info.instance());
         let mut program = backend::program(&lowered, name, self.info.instance().to_owned(), &self.config);
         program.fractions =
-            options.quantisation.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have no fraction lengths.
+            options.quantization.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have no fraction lengths.
         self.as_printed(&program)?;
         sound(&program)?;
-        let made = Made::Compiled { saturated_constants: lowered.constants.saturated };
+        let made = ProgramOrigin::Compiled { saturated_constants: lowered.constants.saturated };
         Ok(OpuProgram::new(program, made))
     }
 
@@ -117,8 +122,8 @@ impl OpuInstance {
                 effects.flat_map(|effects| effects.memory.runs()).flat_map(|run| run.first..run.end)
             });
             let layer = program.layers.get(layer).map_or("(no layer)", |layer| &layer.name);
-            let is_told = |told: &Problem| told.node == layer && told.op == op.mnemonic();
-            if !problems.iter().any(is_told) && !meant.eq(printed) {
+            let is_reported = |reported: &Problem| reported.node == layer && reported.op == op.mnemonic();
+            if !problems.iter().any(is_reported) && !meant.eq(printed) {
                 problems.push(Problem::new(layer, op.mnemonic(), PRINTED, UNPRINTED));
             }
         }
@@ -126,14 +131,14 @@ impl OpuInstance {
     }
 
     fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
-        let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
-        let lowering = lower::Options { quantisation, approximate, ..lower::Options::default() };
+        let (quantization, approximate) = (options.quantization.as_ref(), approximates(options)?);
+        let lowering = lower::Options { quantization, approximate, ..lower::Options::default() };
         lower::compile(graph, &self.config, lowering).map_err(lower_error)
     }
 }
 
 /// Returns the fraction lengths of computed values, by name.
-fn fractions(graph: &Graph, found: &Quantisation) -> BTreeMap<String, i32> {
+fn fractions(graph: &Graph, found: &Quantization) -> BTreeMap<String, i32> {
     let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
     values.filter_map(|(id, value)| Some((value.name.clone(), found.fraction(id)?))).collect()
 }

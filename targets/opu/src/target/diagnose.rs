@@ -2,7 +2,7 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, TargetError, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, ErrorLocation, TargetError, failure};
 
 use crate::config::ConfigError;
 use crate::isa::codec::ProgramError;
@@ -33,12 +33,12 @@ impl Diagnose for ArtifactError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
             Self::Read(error) => error.diagnosis().place,
-            Self::Manifest { file, message } => Place::told(message).in_file(Some(file)),
+            Self::Manifest { file, message } => ErrorLocation::in_message(message).in_file(Some(file)),
             Self::Program { file, source } => source.diagnosis().place.in_file(Some(file)),
             Self::Invalid { file, .. }
             | Self::WordCount { file, .. }
             | Self::Segment { file, .. }
-            | Self::Memory { file, .. } => Place::file(file),
+            | Self::Memory { file, .. } => ErrorLocation::file(file),
         };
         Diagnosis::at(self, place)
     }
@@ -47,8 +47,8 @@ impl Diagnose for ArtifactError {
 impl Diagnose for ConfigError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Toml(message) => Place::told(message),
-            Self::Range { .. } => Place::default(),
+            Self::Toml(message) => ErrorLocation::in_message(message),
+            Self::Range { .. } => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }
@@ -57,8 +57,8 @@ impl Diagnose for ConfigError {
 impl Diagnose for ProgramError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Truncated { offset, .. } => Place::offset(*offset),
-            _ => Place::default(),
+            Self::Truncated { offset, .. } => ErrorLocation::offset(*offset),
+            _ => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }

@@ -11,7 +11,7 @@ use npukit_target::{Culprit, Expected, FieldProgram, FieldValues, References, Ta
 
 use crate::machine::arith::field::{FieldElements, FieldImages};
 use crate::machine::state::State;
-use crate::program::any_run::AnyRun;
+use crate::program::symbolic_run::SymbolicRun;
 use crate::program::{Binding, Program};
 
 /// Program on the machine over the field.
@@ -67,13 +67,17 @@ impl<'a> OpuField<'a> {
         self.program.inputs.iter().map(|binding| map(binding, inputs)).collect()
     }
 
-    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'a, FieldElements>, TargetError> {
-        AnyRun::new(self.program, State::default(), FieldImages { seed }, &self.maps(inputs)?)
+    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<SymbolicRun<'a, FieldElements>, TargetError> {
+        SymbolicRun::new(self.program, State::default(), FieldImages { seed }, &self.maps(inputs)?)
             .map_err(TargetError::failed)
     }
 
     /// Returns an output in the model's shape, after the steps of the host.
-    fn output(&self, binding: &Binding, run: &AnyRun<'_, FieldElements>) -> Result<FieldTensor, TargetError> {
+    fn output(
+        &self,
+        binding: &Binding,
+        run: &SymbolicRun<'_, FieldElements>,
+    ) -> Result<FieldTensor, TargetError> {
         let map = run.output(binding).map_err(TargetError::failed)?;
         let elements = binding.unpack(&map).into_iter().map(|element| element.scaled(-binding.fraction));
         let tensor = FieldTensor { shape: binding.shape.clone(), elements: elements.collect() };

@@ -4,13 +4,13 @@ use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, InstanceInfo, Problem,
-    ProgramText, Reader, Survey, TargetError, bytes_of, failure, instance_name, program_text,
+    AsmProgram, Assembled, CompileEstimate, CompileOptions, Compiled, Disassembled, Finding, Instance,
+    InstanceInfo, Problem, ProgramText, Reader, TargetError, bytes_of, failure, instance_name, program_text,
 };
 
+use super::asm_program::AssembledProgram;
 use super::compile::STAGES;
 use super::diagram::diagram;
-use super::hand::Written;
 use super::scheme::scheme;
 use crate::check;
 use crate::check::lints::{CONV_BOUNDS, LINTS};
@@ -42,7 +42,7 @@ impl Instance for OpuInstance {
         Ok(Box::new(self.program(graph, options)?))
     }
 
-    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+    fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {
         self.surveyed(graph, options)
     }
 
@@ -69,12 +69,12 @@ impl Instance for OpuInstance {
         self.linted(assembly)
     }
 
-    fn hand_program(
+    fn asm_program(
         &self,
         name: &str,
         bytes: &[u8],
         files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let in_file = |error| TargetError::in_file(name, error);
         let (words, text) = match program_text(bytes).filter(|_| !name.ends_with(WORDS)) {
             Some(text) => {
@@ -84,7 +84,7 @@ impl Instance for OpuInstance {
             None => (words(bytes).map_err(in_file)?, ProgramText::default()),
         };
         let name = instance_name(name).to_owned();
-        Ok(Box::new(Written::new(name, (self.info.instance(), &self.config), words, text)))
+        Ok(Box::new(AssembledProgram::new(name, (self.info.instance(), &self.config), words, text)))
     }
 
     fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
@@ -106,7 +106,7 @@ impl OpuInstance {
             area: Some(area(&config)),
             macs_per_cycle: Some(config.timing.macs_per_cycle.into()),
             clock_mhz: Some(config.timing.clock_mhz),
-            quantisation: scheme(&config.types),
+            quantization: scheme(&config.types),
             stages: &STAGES,
             words_extension: Some(WORDS),
             listings: &[LISTING],

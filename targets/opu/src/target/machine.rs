@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, Floats, Halt, Limits, Moment, Operand, Outline, Ran, Saturated, Scalar, Shown,
-    Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
+    Accessed, AddressRun, Floats, Halt, Limits, Moment, Operand, Outline, RunOutcome, Saturated, Scalar,
+    Shown, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
 };
 
-pub(super) use floats::Beside;
+pub(super) use floats::FloatShadow;
 
 use crate::clock::Clock;
 use crate::config::{Config, Types};
@@ -111,7 +111,7 @@ pub(super) struct OpuMachine {
     program: Arc<Stepped>,
     machine: Machine,
     loaded: Loaded,
-    float: Option<Beside>,
+    float: Option<FloatShadow>,
     position: usize,
     /// Whether the machine stops at a read of unwritten memory.
     is_strict: bool,
@@ -137,7 +137,7 @@ impl OpuMachine {
     }
 
     /// Adds the float reference that runs in parallel.
-    pub fn beside(self, float: Beside) -> Self {
+    pub fn beside(self, float: FloatShadow) -> Self {
         Self { float: Some(float), ..self }
     }
 }
@@ -179,7 +179,7 @@ impl npukit_target::Machine for OpuMachine {
         Ok(remarks)
     }
 
-    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    fn run(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         self.is_followed = true;
         let mut meter = limits.cycles.map(|limit| Meter { clock: Clock::new(&self.program.config), limit });
         let words = self.loaded.words();

@@ -8,13 +8,13 @@ use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, DriverData, FieldProgram, Finding, HostStepReport, Inputs, Layer,
     Machine, MachineOptions, OUTSIDE, Output, Placed, PlacedKind, Port, PortError, PortPlace, ProgramInfo,
     ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, StepLayers,
-    TargetError, TimeOptions, TimeReport, Unset, as_element,
+    TargetError, TimeOptions, TimeReport, UninitMemory, as_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
 use super::bounds::OpuBounds;
 use super::field::OpuField;
-use super::machine::{Beside, OpuMachine, Stepped};
+use super::machine::{FloatShadow, OpuMachine, Stepped};
 use super::time;
 use crate::check;
 use crate::config::Types;
@@ -31,14 +31,14 @@ pub(crate) struct OpuProgram {
     /// Program as compiled or read.
     pub program: Program,
     /// Origin of the program.
-    pub made: Made,
+    pub made: ProgramOrigin,
     /// Information about the program, computed on first use.
     info: OnceLock<ProgramInfo>,
 }
 
 /// Origin of a program, with the information that depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum ProgramOrigin {
     /// Made by the compiler.
     Compiled {
         /// Number of constants that saturated.
@@ -47,20 +47,20 @@ pub(crate) enum Made {
     /// Read from files.
     Read,
     /// Written as assembly, with arbitrary use of memory.
-    ByHand,
+    Assembly,
 }
 
-impl Made {
+impl ProgramOrigin {
     const fn saturated_constants(self) -> Option<u64> {
         match self {
             Self::Compiled { saturated_constants } => Some(saturated_constants),
-            Self::Read | Self::ByHand => None,
+            Self::Read | Self::Assembly => None,
         }
     }
 }
 
 impl OpuProgram {
-    pub const fn new(program: Program, made: Made) -> Self {
+    pub const fn new(program: Program, made: ProgramOrigin) -> Self {
         Self { program, made, info: OnceLock::new() }
     }
 
@@ -270,14 +270,14 @@ impl Compiled for OpuProgram {
         options: &MachineOptions<'_>,
     ) -> Result<Box<dyn Machine>, TargetError> {
         let (maps, _) = self.maps(inputs)?;
-        let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
+        let mut board = Board::new(&self.program, UninitMemory::Zero).map_err(TargetError::failed)?;
         board.set_inputs(&maps).map_err(TargetError::failed)?;
         let (machine, loaded) = board.into_parts();
         let mut stepped = OpuMachine::new(self.stepped(), machine, loaded, false);
         if let Some(graph) = options.graph {
             let maps = self.program.inputs.iter().map(|binding| Self::exact_map(binding, inputs));
             let maps = maps.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
-            stepped = stepped.beside(Beside::new(&self.program, graph, &maps)?);
+            stepped = stepped.beside(FloatShadow::new(&self.program, graph, &maps)?);
         }
         Ok(Box::new(stepped))
     }
@@ -296,8 +296,8 @@ impl Compiled for OpuProgram {
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Ok(match self.made {
-            Made::ByHand => check::instructions(&self.program),
-            Made::Compiled { .. } | Made::Read => check::program(&self.program),
+            ProgramOrigin::Assembly => check::instructions(&self.program),
+            ProgramOrigin::Compiled { .. } | ProgramOrigin::Read => check::program(&self.program),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Number format of the machine: [`scheme`].
 
-use npukit_graph::quantise::{Rounding, Scheme};
+use npukit_graph::quantize::{Rounding, Scheme};
 
 use crate::config::Types;
 

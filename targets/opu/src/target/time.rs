@@ -49,14 +49,14 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
         milliseconds: Some(totals.cycles as f64 / (profile.timing.clock_mhz * 1e3)),
         clock_mhz: Some(profile.timing.clock_mhz),
         clock_source: Some(profile.clock_source()),
-        utilisation: breakdown.utilisation(),
+        utilization: breakdown.utilization(),
         array_busy: share(totals.busy(Engine::Multiply), totals.cycles),
         roofline: breakdown.roofline(),
         layers: breakdown.layers(),
         kinds: breakdown.kinds(),
         units: units(&totals),
         instructions: breakdown.instructions(),
-        model: profile.name,
+        clock: profile.name,
         ..TimeReport::default()
     })
 }
@@ -138,7 +138,7 @@ mod tests {
     use npukit_target::Compiled;
     use serde_json::json;
 
-    use super::super::program::{Made, OpuProgram};
+    use super::super::program::{OpuProgram, ProgramOrigin};
     use super::*;
     use crate::isa::op::{Addend, Pool, Post, Shape};
     use crate::program::Layer;
@@ -190,12 +190,12 @@ mod tests {
     fn the_report_adds_up() {
         let time = report(&program(), &TimeOptions::default()).unwrap();
         // Tile 100, kernel 64, convolution 400, two stores of 100.
-        assert_eq!((&time.model[..], time.cycles["ideal"]), ("ideal", 764));
+        assert_eq!((&time.clock[..], time.cycles["ideal"]), ("ideal", 764));
         assert!(time.cycles["ideal"] < time.cycles["reference"] && time.cycles.len() == 3);
         let layers: Vec<_> = time.layers.iter().map(|layer| layer.cycles).collect();
         assert_eq!(layers, [664, 100]);
         assert_eq!(time.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), 764);
-        assert_eq!(time.utilisation, Some(400.0 / 764.0));
+        assert_eq!(time.utilization, Some(400.0 / 764.0));
         assert_eq!((time.roofline.compute, time.roofline.memory), (400, 364));
         assert_eq!(time.milliseconds, Some(764.0 / 200e3));
         let store = time.units.iter().find(|unit| unit.unit == "store").unwrap();
@@ -206,7 +206,7 @@ mod tests {
     fn profiles_and_clocks_may_be_asked_for() {
         let time = |given: &[(&str, &str)]| report(&program(), &options(given));
         let detailed = time(&[("profile", "detailed")]).unwrap();
-        assert_eq!(detailed.cycles[&detailed.model], detailed.cycles["detailed"]);
+        assert_eq!(detailed.cycles[&detailed.clock], detailed.cycles["detailed"]);
         let slow = time(&[("clock-mhz", "100")]).unwrap();
         assert_eq!((slow.milliseconds, slow.cycles["ideal"]), (Some(764.0 / 100e3), 764));
         for given in [("profile", "fast"), ("clock-mhz", "0"), ("clock-mhz", "x"), ("latency", "3")] {
@@ -219,13 +219,13 @@ mod tests {
         let mut program = program();
         program.config.timing.conv_pipe = 5;
         let time = report(&program, &TimeOptions::default()).unwrap();
-        assert_eq!((&time.model[..], time.cycles["instance"], time.cycles["ideal"]), ("instance", 769, 764));
+        assert_eq!((&time.clock[..], time.cycles["instance"], time.cycles["ideal"]), ("instance", 769, 764));
     }
 
     #[test]
     fn a_trace_has_a_track_for_each_engine() {
         let mut bytes = Vec::new();
-        let program = OpuProgram::new(program(), Made::Read);
+        let program = OpuProgram::new(program(), ProgramOrigin::Read);
         npukit_target::chrome_trace(&program, &TimeOptions::default(), &mut bytes).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
@@ -245,7 +245,7 @@ mod tests {
         let registers = [Op::Stride { h: 1, w: 1 }, Op::Shift { ifm: 0, bias: 0 }];
         program.instructions.splice(0..0, registers);
         program.layers.iter_mut().for_each(|layer| layer.first += registers.len());
-        let program = OpuProgram::new(program, Made::Read);
+        let program = OpuProgram::new(program, ProgramOrigin::Read);
         let time = program.time(&TimeOptions::default()).unwrap();
         let mut maps = program.memory_maps(&time);
         // Contents of the first place, with start and end.
@@ -261,7 +261,7 @@ mod tests {
         };
         assert_eq!((of("ifm"), of("ofm")), (vec![(1, 0, 564)], vec![(1, 164, 764)]));
         assert_eq!(of("ker"), [(1, 100, 564)]);
-        maps = program.memory_maps(&TimeReport { model: "another".to_owned(), ..time });
+        maps = program.memory_maps(&TimeReport { clock: "another".to_owned(), ..time });
         assert!(maps.is_empty());
     }
 

@@ -8,7 +8,7 @@ use npukit_opu::internals::artifact::{ArtifactError, read, write};
 use npukit_opu::internals::layout::{Border, Group, Planes};
 use npukit_opu::internals::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
 use npukit_opu::{Addend, Board, Config, OPU, Op, Pool, Post, Program, Shape};
-use npukit_target::{ArtifactFile, ReadError, Unset, resealed};
+use npukit_target::{ArtifactFile, ReadError, UninitMemory, resealed};
 use proptest::prelude::*;
 
 /// Returns the files of [`program`] with a change in one of them, and hashes that match the changed
@@ -352,7 +352,7 @@ proptest! {
         });
         if let Ok(program) = read_back(&files) {
             let x = vec![1; program.inputs.first().map_or(0, Binding::elements)];
-            let _ = Board::new(&program, Unset::Poison).and_then(|mut board| board.run(&[x]));
+            let _ = Board::new(&program, UninitMemory::Poison).and_then(|mut board| board.run(&[x]));
             let _ = npukit_opu::internals::validate::program(&program);
         }
     }

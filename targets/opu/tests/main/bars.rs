@@ -1,7 +1,7 @@
 //! Programs of reference networks are at least as fast as the goals of `npu bench`. Timing does not
 //! depend on values, so fraction lengths are made up.
 
-use npukit_graph::quantise::{Kind, Quantisation, Scheme};
+use npukit_graph::quantize::{Kind, Quantization, Scheme};
 use npukit_graph::{ValueId, pass};
 use npukit_import::onnx;
 use npukit_models::zoo::Network;
@@ -14,11 +14,11 @@ fn cycles(network: &Network, preset: &str) -> u64 {
     let config = Config::preset(preset).unwrap();
     let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
     pass::simplify(&mut graph).unwrap();
-    let mut quantisation = Quantisation::new(Scheme::default());
+    let mut quantization = Quantization::new(Scheme::default());
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
-        quantisation.set(ValueId(index as u32), Kind::Activation, 4);
+        quantization.set(ValueId(index as u32), Kind::Activation, 4);
     }
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     Clock::cycles(&config, &compile(&graph, &config, options).unwrap().ops).unwrap()
 }
 

@@ -11,7 +11,7 @@ use npukit_opu::{
     Access, Activation, Addend, Arithmetic, Buffer, DataType, Extent, FaultKind, Machine, Numerics, Op, Pool,
     Post, Registers, Shape, Types, Validity,
 };
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 fn types([itype, btype, ktype, otype]: [&str; 4]) -> Types {
     let parse = |name: &str| name.parse::<DataType>().unwrap();
@@ -237,7 +237,7 @@ impl Bits {
 fn done(state: &mut State, types: &Types, arithmetic: Arithmetic, op: &Op) -> Result<(), FaultKind> {
     step(
         state,
-        &mut Memory::new(Unset::Zero),
+        &mut Memory::new(UninitMemory::Zero),
         Numerics { types, arithmetic, validity: Validity::Corrected },
         op,
     )
@@ -483,7 +483,7 @@ fn features_are_read_as_far_as_their_channels_reach() {
         let size = u64::from(name.parse::<DataType>().unwrap().size_bytes());
         let (slot, used) = (64 * size, u64::from(channels) * size);
         let loaded = |missing: Option<u64>| {
-            let mut machine = Machine::with_memory(types([name; 4]), Unset::Poison);
+            let mut machine = Machine::with_memory(types([name; 4]), UninitMemory::Poison);
             for op in [Op::ShapeIfm(shape([2, 2, channels])), Op::MemIfm { bank: 1, w: 3 }] {
                 machine.step(&op).unwrap();
             }

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 
 use npukit_graph::op::{Clip, LeakyRelu, MaxPool, Relu, Window};
-use npukit_graph::quantise::{Kind, Quantisation};
+use npukit_graph::quantize::{Kind, Quantization};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, pass};
 use npukit_import::onnx;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::OPU;
 use npukit_opu::internals::artifact;
 use npukit_opu::internals::program::Program;
-use npukit_target::{CompileOptions, Compiled, Config, ReadError, Reader};
+use npukit_target::{CompileOptions, Compiled, InstanceSpec, ReadError, Reader};
 use npukit_testing::{Random, small_graphs};
 use npukit_verify::{Proof, judge};
 
@@ -37,12 +37,12 @@ pub fn network(name: &str) -> Graph {
 
 /// Compiles with fraction lengths of 3 or 4 bits, which differ between values.
 fn compiled_for(graph: &Graph, instance: &str) -> Box<dyn Compiled> {
-    let instance = OPU.instance(Config::Preset(instance)).unwrap();
-    let mut quantisation = Quantisation::new(instance.info().quantisation.clone().unwrap_or_default());
+    let instance = OPU.instance(InstanceSpec::Preset(instance)).unwrap();
+    let mut quantization = Quantization::new(instance.info().quantization.clone().unwrap_or_default());
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
-        quantisation.set(ValueId(index as u32), Kind::Activation, 3 + index as i32 % 2);
+        quantization.set(ValueId(index as u32), Kind::Activation, 3 + index as i32 % 2);
     }
-    let options = CompileOptions { quantisation: Some(quantisation), ..CompileOptions::default() };
+    let options = CompileOptions { quantization: Some(quantization), ..CompileOptions::default() };
     instance.compile(graph, &options).unwrap()
 }
 
@@ -99,7 +99,7 @@ fn programs_of_the_compiler_are_proved() {
     }
     let mut proved = 0;
     for (name, graph) in small_graphs() {
-        let instance = OPU.instance(Config::Preset("reference")).unwrap();
+        let instance = OPU.instance(InstanceSpec::Preset("reference")).unwrap();
         if !instance.check(&graph, &CompileOptions::default()).unwrap().is_empty() {
             continue;
         }

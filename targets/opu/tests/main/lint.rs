@@ -5,7 +5,7 @@ use npukit_opu::internals::op::Order;
 use npukit_opu::internals::program::Segment;
 use npukit_opu::internals::validate::{program as lint, words};
 use npukit_opu::{Activation, Board, OPU, Op, Pool, Post, Program, RunError, Shape, Validity, encode};
-use npukit_target::{Config, Finding, NoFiles, RunOptions, Severity, TargetError, Unset};
+use npukit_target::{Finding, InstanceSpec, NoFiles, RunOptions, Severity, TargetError, UninitMemory};
 
 use crate::artifact::program;
 
@@ -23,7 +23,7 @@ fn changed(change: impl FnOnce(&mut Program)) -> Program {
 
 /// Runs once on memory where reading an unwritten byte is a fault.
 fn poisoned(program: &Program) -> Result<(), RunError> {
-    let mut board = Board::new(program, Unset::Poison)?;
+    let mut board = Board::new(program, UninitMemory::Poison)?;
     board.run(&[vec![1; 96]])?;
     board.output(&program.outputs[0]).map(|_| ())
 }
@@ -97,7 +97,7 @@ fn a_program_that_changes_its_constants_does_not_run_twice() {
     };
     let x = Tensor::from_f32(vec![1, 16, 2, 3], (0..96).map(|i| i as f32 / 8.0 - 4.0).collect()).unwrap();
     let run = |program: &Program, times| {
-        let options = RunOptions { times, unset: Unset::Garbage(3), ..RunOptions::default() };
+        let options = RunOptions { times, unset: UninitMemory::Garbage(3), ..RunOptions::default() };
         compiled(program).run_with(&[("x".to_owned(), x.clone())], &options)
     };
     let [once, twice] = [1, 2].map(|times| std::num::NonZeroU32::new(times).unwrap());
@@ -145,7 +145,7 @@ fn the_order_of_stores_is_told() {
 #[test]
 fn words_are_linted_without_an_artifact() {
     let program = program();
-    let instance = OPU.instance(Config::Default).unwrap();
+    let instance = OPU.instance(InstanceSpec::Default).unwrap();
     let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
     assert_eq!(instance.lint("double.words", &bytes, None).unwrap(), []);
     // Bit 31 of `@stride` is reserved; a word after `end` is not an instruction.
@@ -159,7 +159,7 @@ fn words_are_linted_without_an_artifact() {
 
 /// Returns code and line of each finding of a text.
 fn of_text(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = OPU.instance(Config::Default).unwrap();
+    let instance = OPU.instance(InstanceSpec::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }

@@ -18,4 +18,4 @@ mod runner;
 #[path = "lower/small.rs"]
 mod small;
 
-use runner::{check, graph, image, quantised};
+use runner::{check, graph, image, quantized};

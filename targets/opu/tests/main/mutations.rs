@@ -24,7 +24,7 @@ fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String
     let (at, other) = (random.below(last), random.below(last));
     // Half of the time, adjacent instructions, which belong to one tile.
     let other = if random.below(2) == 0 { (at + 1).min(last - 1) } else { other };
-    let told = match kind {
+    let message = match kind {
         "bit" => {
             let word = encode(&ops[at], Validity::Corrected).unwrap() ^ 1 << random.below(32);
             let (before, after) = (ops[at], decode(word, Validity::Corrected).ok()?);
@@ -48,7 +48,7 @@ fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String
         }
         _ => constants(&mut changed, random),
     };
-    (changed != *program).then_some((told, changed))
+    (changed != *program).then_some((message, changed))
 }
 
 /// Changes a bit of a constant, swaps two constants, or moves a segment.
@@ -135,15 +135,15 @@ fn table(name: &str, count: usize) -> BTreeMap<&'static str, Row> {
         let row = table.entry(kind).or_default();
         row.made += 1;
         let changed = mutated(&program, kind, &mut random);
-        let Some((told, changed, run)) =
-            changed.and_then(|(told, changed)| loaded(&changed).map(|run| (told, changed, run)))
+        let Some((message, changed, run)) =
+            changed.and_then(|(message, changed)| loaded(&changed).map(|run| (message, changed, run)))
         else {
             row.refused += 1;
             continue;
         };
         let (found, is_proved) = (numbers(&graph, &*run), is_proved(&graph, &*run));
         if found.is_none() {
-            assert!(!is_proved, "{name}, {told}: it does not run, and is proved");
+            assert!(!is_proved, "{name}, {message}: it does not run, and is proved");
             row.refused += 1;
         } else if found == expected {
             row.seen_beside += usize::from(!is_proved);
@@ -155,7 +155,9 @@ fn table(name: &str, count: usize) -> BTreeMap<&'static str, Row> {
                 let is_rounding = is_of_sums && differ_by_rounding(&graph, [&program, &changed]);
                 row.of_rounding += usize::from(is_rounding);
                 row.missed += usize::from(!is_rounding);
-                eprintln!("{name}, {told}: proved, sums swapped: {is_of_sums}, by rounding: {is_rounding}");
+                eprintln!(
+                    "{name}, {message}: proved, sums swapped: {is_of_sums}, by rounding: {is_rounding}"
+                );
             }
         }
     }

@@ -1,13 +1,13 @@
 //! The draft to the letter (`+seed`): words and strides derived manually from its text.
 
 use npukit_graph::op::{Conv, Relu};
-use npukit_graph::quantise::{Kind, Quantisation, Scheme};
+use npukit_graph::quantize::{Kind, Quantization, Scheme};
 use npukit_graph::{Graph, Op as Operator, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::{Config, OPU, Validity, decode, isa};
-use npukit_target::{Assembled, CompileOptions, Compiled, Config as Source, NoFiles, TargetError};
+use npukit_target::{Assembled, CompileOptions, Compiled, InstanceSpec, NoFiles, TargetError};
 
-use super::hand::{NO_LIMITS, SPARE, fill, held, on};
+use super::assembly::{NO_LIMITS, SPARE, fill, held, on};
 
 /// The eleven forms, with the words of the appendix (`10 act 9 | r 8 | 7 ord 6 | 25`) and of the
 /// published parser (`10 res | 9 order 8 | 7 act 6 | 25`).
@@ -26,7 +26,7 @@ const POST: [(&str, u32, u32); 11] = [
 ];
 
 fn assembled(preset: &str, text: &str) -> Vec<u8> {
-    let instance = OPU.instance(Source::Preset(preset)).unwrap();
+    let instance = OPU.instance(InstanceSpec::Preset(preset)).unwrap();
     let Assembled { bytes, .. } = instance.assemble("p.s", text, &NoFiles).unwrap();
     bytes
 }
@@ -37,7 +37,7 @@ fn post_has_the_fields_of_the_appendix_or_of_the_published_parser() {
         for (preset, word) in [("reference+seed", seed), ("reference", published), ("int16+draft", published)]
         {
             assert_eq!(assembled(preset, text), word.to_le_bytes(), "{preset} {text}");
-            let instance = OPU.instance(Source::Preset(preset)).unwrap();
+            let instance = OPU.instance(InstanceSpec::Preset(preset)).unwrap();
             let listing = instance.disassemble(&word.to_le_bytes(), "npukit").unwrap();
             assert_eq!((listing.text.trim_end(), &listing.problems[..]), (text, &[][..]), "{preset}");
         }
@@ -134,11 +134,11 @@ fn convolution(preset: &str, [side, outputs]: [usize; 2]) -> Result<Box<dyn Comp
     let conv = Conv { strides: [1, 1], pads: [border; 4], dilations: [1, 1], group: 1 };
     let sums = graph.add_node("conv", Operator::from(conv), vec![x, weights], &["sums"]).unwrap();
     graph.outputs = graph.add_node("relu", Operator::from(Relu), sums, &["y"]).unwrap();
-    let mut quantisation = Quantisation::new(Scheme::default());
+    let mut quantization = Quantization::new(Scheme::default());
     let values = (0..).map(ValueId).zip(&graph.values).filter(|(_, value)| value.constant.is_none());
-    values.for_each(|(id, _)| quantisation.set(id, Kind::Activation, 3));
-    let options = CompileOptions { quantisation: Some(quantisation), ..CompileOptions::default() };
-    OPU.instance(Source::Preset(preset)).unwrap().compile(&graph, &options)
+    values.for_each(|(id, _)| quantization.set(id, Kind::Activation, 3));
+    let options = CompileOptions { quantization: Some(quantization), ..CompileOptions::default() };
+    OPU.instance(InstanceSpec::Preset(preset)).unwrap().compile(&graph, &options)
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl fmt::Display for Unwritten {
 /// Returns each use of data that nothing earlier in the program has written, directly or through
 /// copies. Data missing at one instruction is not reported again for users of its results.
 pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten> {
-    host::follow(Written::new(l2_words, Some(program)), program, host)
+    host::follow(WrittenData::new(l2_words, Some(program)), program, host)
 }
 
 /// Data in L2 that is written before an assembly program and read after it.
@@ -117,7 +117,7 @@ pub struct Filled {
 
 /// Returns the uses of unwritten data in instructions alone; windows and bound weights are unknown.
 pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unwritten> {
-    let mut written = Written::new(l2_words, None);
+    let mut written = WrittenData::new(l2_words, None);
     filled.l2.iter().for_each(|&values| written.fill(values));
     written.maximum = filled.maximum;
     ops.iter().enumerate().for_each(|(index, op)| written.step(index, op));
@@ -126,7 +126,7 @@ pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unw
 
 /// Data written so far: one flag per BF16 value of L2 and of the windows.
 #[derive(Clone)]
-pub(crate) struct Written {
+pub(crate) struct WrittenData {
     l2: Vec<bool>,
     /// Flags of windows; `None` if windows are unknown and count as written.
     windows: Option<BTreeMap<(Direction, u32), Vec<bool>>>,
@@ -136,7 +136,7 @@ pub(crate) struct Written {
     found: Vec<Unwritten>,
 }
 
-impl Written {
+impl WrittenData {
     /// Returns the state before a program runs. Without a program, windows are unknown and count as
     /// written.
     pub fn new(l2_words: u32, program: Option<&Program>) -> Self {

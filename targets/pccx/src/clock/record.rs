@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_trace::{
-    Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Value, Wait, Work,
+    Flow, Liveness, Measures, MemoryMap, MemoryUse, Moments, Recorder, Slice, Track, Value, Wait, Work,
 };
 
 use crate::clock::{Span, Timeline};
@@ -24,7 +24,7 @@ pub fn record(
         Engine::ALL.map(|engine| Lane { track: recorder.unit(engine.name(), measures(engine)), free: 0 });
     let found = lives(config, ops);
     let gauge = found.is_some().then(|| recorder.gauge("live words of L2", "words"));
-    let Found { uses, live } = found.unwrap_or_default(); // Default: nothing is known of a memory that is too large.
+    let MemoryUse { uses, live } = found.unwrap_or_default(); // Default: nothing is known of a memory that is too large.
     let mut users = BTreeMap::<usize, Vec<usize>>::new();
     uses.iter().for_each(|(load, user)| users.entry(*user).or_default().push(*load));
     let mut tracks = Tracks { recorder, lanes, uses, users };
@@ -101,28 +101,28 @@ impl Tracks<'_, '_> {
 /// Returns the counters of an engine.
 const fn measures(engine: Engine) -> Measures {
     match engine {
-        Engine::Dispatch => Measures { utilisation: false, bytes: false },
-        Engine::Gemv | Engine::Gemm => Measures { utilisation: true, bytes: true },
-        Engine::Cvo => Measures { utilisation: true, bytes: false },
-        Engine::Memcpy => Measures { utilisation: false, bytes: true },
+        Engine::Dispatch => Measures { utilization: false, bytes: false },
+        Engine::Gemv | Engine::Gemm => Measures { utilization: true, bytes: true },
+        Engine::Cvo => Measures { utilization: true, bytes: false },
+        Engine::Memcpy => Measures { utilization: false, bytes: true },
     }
 }
 
 /// Returns the lifetimes of L2 words and the first readers of host transfers; `None` if L2 has too
 /// many words.
-fn lives(config: &Config, ops: &[Op]) -> Option<Found> {
-    let mut lives = Lives::new(config.l2_words.into())?;
+fn lives(config: &Config, ops: &[Op]) -> Option<MemoryUse> {
+    let mut lives = Liveness::new(config.l2_words.into())?;
     tell(ops, &mut lives);
     Some(lives.finish(ops.len()))
 }
 
 /// Returns the users of L2 words over time.
 pub fn memory_map(config: &Config, ops: &[Op], moments: &Moments) -> Option<MemoryMap> {
-    Lives::map("L2", "words", config.l2_words.into(), moments, |lives| tell(ops, lives))
+    Liveness::map("L2", "words", config.l2_words.into(), moments, |lives| tell(ops, lives))
 }
 
 /// Reports all reads and writes of L2.
-fn tell(ops: &[Op], lives: &mut Lives<'_>) {
+fn tell(ops: &[Op], lives: &mut Liveness<'_>) {
     let mut banks = Banks::default();
     for (index, op) in ops.iter().enumerate() {
         let Use { reads, writes } = Use::of(&banks, op);

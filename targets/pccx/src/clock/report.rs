@@ -16,7 +16,7 @@ use crate::isa::op::{Banks, Device, Engine, Op, Values};
 use crate::isa::usage::words_of;
 
 /// Name of the cost model.
-const MODEL: &str = "model";
+const MODEL: &str = "engine";
 
 /// Lower bound on a program's time from its data or computations, independent of their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +81,13 @@ pub fn report(
     let busy = [Engine::Gemv, Engine::Gemm].map(|engine| busy(timeline, engine));
     TimeReport {
         cycles: BTreeMap::from([(MODEL.to_owned(), timeline.cycles)]),
-        model: MODEL.to_owned(),
+        clock: MODEL.to_owned(),
         assumptions: assumptions(config),
         notes: notes(config, timeline, &limits),
         milliseconds: Some(config.timing.milliseconds(timeline.cycles)),
         clock_mhz: Some(config.timing.core_mhz),
         clock_source: Some(clock_source(config)),
-        utilisation: breakdown.utilisation(),
+        utilization: breakdown.utilization(),
         array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
         layers: breakdown.layers(),

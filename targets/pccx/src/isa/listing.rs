@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use npukit_asm::Disassembly;
 
+use crate::isa::micro_ops::MicroOps;
 use crate::isa::op::INSTRUCTION_BYTES;
-use crate::isa::uop::MicroOps;
 
 /// Returns the words of a program without an incomplete one at the end.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {

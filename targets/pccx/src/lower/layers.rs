@@ -110,7 +110,7 @@ impl Layers {
                 _ => None,
             });
             let widths: Option<Vec<usize>> = widths.collect();
-            let plain = norm.gain.is_none() && norm.bias.is_none() && !norm.centred;
+            let plain = norm.gain.is_none() && norm.bias.is_none() && !norm.centered;
             let pays = widths.is_some_and(|widths| widths.iter().sum::<usize>() < norm.row);
             if !plain || !pays || self.graph.is_output(normal) {
                 continue;

@@ -9,7 +9,7 @@ pub const MAX_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
 pub const LARGEST: usize = u16::MAX as usize;
 
 /// Maximum number of weights in the matrix of a convolution, including zeros between groups.
-pub const MOST_WEIGHTS: usize = 1 << 24;
+pub const MAX_WEIGHTS: usize = 1 << 24;
 
 /// Maximum number of pieces in which the machine moves elements.
 pub const MAX_PIECES: usize = 1024;

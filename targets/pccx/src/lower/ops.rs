@@ -18,7 +18,7 @@ use npukit_graph::{Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 
 pub use attention::{Context, Unfit, find, number};
-pub use product::{Weights, dequantised_with, nearest, rows_of, value_of};
+pub use product::{Weights, dequantized_with, nearest, rows_of, value_of};
 
 use super::LowerError;
 use super::emit::Lowering;
@@ -31,7 +31,7 @@ use crate::lower::work::Work;
 use movement::movement;
 
 /// Work of the machine with its operands, or the reason why the host computes it.
-type Found = Result<(Work, Vec<ValueId>), HostReason>;
+type NodeWork = Result<(Work, Vec<ValueId>), HostReason>;
 
 impl Layers {
     /// Returns the work of `node`, and its operands.
@@ -39,7 +39,7 @@ impl Layers {
         let floats = node.inputs.iter().chain(&node.outputs);
         let all_floats = floats.into_iter().all(|&id| self.graph.value(id).info.element.is_float());
         let moves = movement(&self.graph, node);
-        let found: Found = match moves {
+        let found: NodeWork = match moves {
             _ if self.all_constant(node) => Err(HostReason::Constant),
             _ if self.has_empty(node) => Err(HostReason::Empty),
             Some(runs) => self.moved(node, runs),
@@ -78,7 +78,7 @@ impl Layers {
         self.graph.shape(id).iter().product()
     }
 
-    fn computed(&mut self, id: NodeId, node: &Node, options: &Options) -> Found {
+    fn computed(&mut self, id: NodeId, node: &Node, options: &Options) -> NodeWork {
         let ext = options.isa == Isa::Ext;
         match (&node.op, &node.inputs[..]) {
             (Op::MatMul(_), &[x, weights]) => self.product(id, [x, weights], false, 1.0, None),

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::lower::limits::{LARGEST, MAX_FEATURES, MAX_PIECES, MOST_WEIGHTS};
+use crate::lower::limits::{LARGEST, MAX_FEATURES, MAX_PIECES, MAX_WEIGHTS};
 
 /// Reason why the machine does not compute a node, as printed in reports and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -52,7 +52,7 @@ pub enum HostReason {
     Pieces,
     #[error("product of two activations outside attention")]
     TwoActivations,
-    #[error("more than {MOST_WEIGHTS} weights in one matrix, including zeros between its groups")]
+    #[error("more than {MAX_WEIGHTS} weights in one matrix, including zeros between its groups")]
     LargeConvolution,
     #[error("the weights are not constant")]
     WeightsChange,

@@ -51,7 +51,7 @@ pub struct Choice {
     /// Options in which the bits of all weights are decided.
     pub options: Options,
     /// Sentences on the choice and its cost; empty if there was nothing to choose.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Typical inputs for the choice.
@@ -73,7 +73,8 @@ pub fn resolve(
     options: &Options,
     samples: Samples<'_>,
 ) -> Result<Choice, ChoiceError> {
-    let chosen = |weight_bits, told| Ok(Choice { options: Options { weight_bits, ..options.clone() }, told });
+    let chosen =
+        |weight_bits, notes| Ok(Choice { options: Options { weight_bits, ..options.clone() }, notes });
     let has_samples = !samples.tensors.is_empty() && !samples.made_up;
     match (&options.weight_bits, samples.tensors) {
         (WeightBits::Fitting, _) if has_samples => by_samples(config, graph, options, samples, Search::Ends),
@@ -84,12 +85,12 @@ pub fn resolve(
             if steps.is_empty() {
                 return chosen(WeightBits::Bits4, Vec::new());
             }
-            let told = told_of_integers(config, graph, options, [steps.len(), products.len()], &steps)?;
-            chosen(WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, vec![told])
+            let notes = note_on_integers(config, graph, options, [steps.len(), products.len()], &steps)?;
+            chosen(WeightBits::Steps { wide: Arc::new(steps), is_auto: false }, vec![notes])
         }
         (WeightBits::Auto, []) => {
-            let told = "without samples, all weights have 8 bits; `--calibrate` chooses by samples";
-            chosen(WeightBits::Bits8, vec![told.to_owned()])
+            let notes = "without samples, all weights have 8 bits; `--calibrate` chooses by samples";
+            chosen(WeightBits::Bits8, vec![notes.to_owned()])
         }
         (WeightBits::Auto, _) => by_samples(config, graph, options, samples, Search::Each),
         (bits, _) => chosen(bits.clone(), Vec::new()),
@@ -125,7 +126,7 @@ pub fn resolve_without(
 }
 
 /// Describes products whose weights are 8-bit integers in the model.
-fn told_of_integers(
+fn note_on_integers(
     config: &Config,
     graph: &Graph,
     options: &Options,
@@ -150,9 +151,9 @@ fn more_cycles(ours: u64, plain: u64) -> String {
 }
 
 /// Limit of multiply-accumulates of all runs together; beyond it, fewer samples are used.
-const MOST_MACS: u64 = 1 << 34;
+const MAX_MACS: u64 = 1 << 34;
 /// Maximum number of samples that are used.
-const MOST_SAMPLES: u64 = 32;
+const MAX_SAMPLES: u64 = 32;
 /// Maximum ratio of the mean square error of a choice to that of 8 bits everywhere: 1 dB.
 const NEAR: f64 = 1.26;
 
@@ -177,8 +178,8 @@ fn by_samples(
     let macs: u64 = products.iter().map(|product| product.macs).fold(0, u64::saturating_add).max(1);
     // One run per product, both extremes, and a bisection.
     let runs = products.len() as u64 + 8;
-    let affordable = MOST_MACS / macs.saturating_mul(2).saturating_mul(runs).max(1);
-    let count = affordable.clamp(1, MOST_SAMPLES).min(samples.tensors.len() as u64) as usize;
+    let affordable = MAX_MACS / macs.saturating_mul(2).saturating_mul(runs).max(1);
+    let count = affordable.clamp(1, MAX_SAMPLES).min(samples.tensors.len() as u64) as usize;
     let mut trial = Trial::new(config, graph, options, &samples.tensors[..count])?;
     let all: BTreeSet<usize> =
         products.iter().filter(|product| product.are_wide).map(|product| product.step).collect();
@@ -196,14 +197,14 @@ fn by_samples(
         fewest(&mut trial, &order, &best)?.unwrap_or((all, best))
     };
     let (steps, measured) = found;
-    let told = told_of_samples(&products, &steps, [&measured, &plain, &best], count, samples.made_up);
+    let notes = note_on_samples(&products, &steps, [&measured, &plain, &best], count, samples.made_up);
     let is_auto = options.weight_bits == WeightBits::Auto;
     let weight_bits = if steps.is_empty() {
         WeightBits::Bits4
     } else {
         WeightBits::Steps { wide: Arc::new(steps), is_auto }
     };
-    Ok(Choice { options: Options { weight_bits, ..options.clone() }, told: vec![told] })
+    Ok(Choice { options: Options { weight_bits, ..options.clone() }, notes: vec![notes] })
 }
 
 /// Whether outputs are nearly as good as with 8 bits everywhere.
@@ -255,7 +256,7 @@ fn fewest(
 }
 
 /// Describes a choice by samples in a sentence.
-fn told_of_samples(
+fn note_on_samples(
     products: &[ProductWeights],
     steps: &BTreeSet<usize>,
     [ours, plain, best]: [&Measured; 3],
@@ -277,7 +278,7 @@ fn told_of_samples(
         .collect();
     let which = match names[..] {
         [] => String::new(),
-        [first, .., last] if names.len() > MOST_NAMES => format!(" (`{first}` to `{last}`)"),
+        [first, .., last] if names.len() > MAX_NAMES => format!(" (`{first}` to `{last}`)"),
         _ => format!(" (`{}`)", names.join("`, `")),
     };
     format!(
@@ -294,4 +295,4 @@ fn told_of_samples(
 }
 
 /// Maximum number of layers that are named individually.
-const MOST_NAMES: usize = 6;
+const MAX_NAMES: usize = 6;

@@ -163,7 +163,7 @@ pub struct Norm {
     /// Added to the mean square or the variance.
     pub epsilon: f32,
     /// Whether the mean is subtracted first.
-    pub centred: bool,
+    pub centered: bool,
     /// Factor of each value of a row; `None` if folded into the weights of the products that
     /// follow.
     pub gain: Option<ValueId>,

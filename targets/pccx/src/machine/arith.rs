@@ -13,7 +13,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul, Range, Sub};
 use std::sync::Arc;
 
-use npukit_graph::quantise::rows::{Int4Rows, RowsError};
+use npukit_graph::quantize::rows::{Int4Rows, RowsError};
 use npukit_graph::{Graph, Node, Operator, ValueInfo};
 use npukit_numeric::{BlockRow, Tensor, block_product};
 
@@ -21,7 +21,7 @@ use crate::config::{Reading, WORD_BYTES};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
 use crate::machine::bf16::{NAN, bf, bf_of_double, val};
-use crate::machine::exec::quantise;
+use crate::machine::exec::quantize;
 use crate::machine::functions::evaluate;
 use crate::machine::upstream::sfu;
 use crate::machine::weights::{WeightError, WeightImage};
@@ -134,7 +134,7 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// Returns the shape of a value.
     fn shape(slot: &Self::Slot) -> &[usize];
     /// Describes a value for messages.
-    fn told(slot: &Self::Slot) -> String;
+    fn described(slot: &Self::Slot) -> String;
     /// Returns the numbers of a value; `None` if its values are not floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
     /// Returns the scalars that are written to a window for a value; `None` if its values are not
@@ -148,7 +148,7 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     ///
     /// # Errors
     /// A value is not a finite number.
-    fn quantised(rows: usize, columns: usize, values: &[Self::Real]) -> Result<Rows<Self>, RowsError>;
+    fn quantized(rows: usize, columns: usize, values: &[Self::Real]) -> Result<Rows<Self>, RowsError>;
     /// Returns the sum divided by `count`.
     fn share(sum: Self::Real, count: usize) -> Self::Real;
 }
@@ -188,7 +188,7 @@ impl Arithmetic for Bits {
     /// Returns sums without the scales that are not `within`. Rows with infinities or NaNs give
     /// only NaN.
     fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
-        let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
+        let rows: Vec<_> = activations.chunks_exact(k).map(quantize).collect();
         let mut sums = vec![0.0; rows.len() * image.n()];
         match within {
             None => {
@@ -329,7 +329,7 @@ impl Arithmetic for Bits {
         slot.shape()
     }
 
-    fn told(slot: &Arc<Tensor>) -> String {
+    fn described(slot: &Arc<Tensor>) -> String {
         format!("{:?} {}", slot.shape(), slot.element().name())
     }
 
@@ -351,7 +351,7 @@ impl Arithmetic for Bits {
         Ok(node.op.eval(&operands)?.into_iter().map(Arc::new).collect())
     }
 
-    fn quantised(rows: usize, columns: usize, values: &[f32]) -> Result<Rows<Self>, RowsError> {
+    fn quantized(rows: usize, columns: usize, values: &[f32]) -> Result<Rows<Self>, RowsError> {
         let rows = Int4Rows::new(rows, columns, values)?;
         Ok(Rows { codes: rows.codes().to_vec(), scales: rows.scales().to_vec() })
     }

@@ -6,7 +6,7 @@
 mod cvo;
 mod mac;
 mod memcpy;
-mod quantise;
+mod quantize;
 mod upstream;
 
 use crate::config::{Config, Profile};
@@ -15,7 +15,7 @@ use crate::isa::op::{Cache, Memset, Op};
 use crate::machine::arith::Arithmetic;
 use crate::machine::state::State;
 
-pub use quantise::{Quantised, quantise};
+pub use quantize::{Quantized, quantize};
 
 /// Executes an instruction; changes nothing if it fails.
 ///

@@ -2,6 +2,6 @@
 //! specification 4.6.4. Each block is bit-exact with simulations of the circuits.
 
 pub mod dual_mac;
-pub mod normalise;
+pub mod normalize;
 pub mod preprocess;
 pub mod sfu;

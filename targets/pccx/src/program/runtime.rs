@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use npukit_graph::op::Window;
-use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::quantize::rows::RowsError;
 use npukit_graph::{EvalError, ValueId};
 use npukit_numeric::Tensor;
 use npukit_target::Phase;
@@ -162,7 +162,7 @@ pub struct Session<'a, A: Arithmetic = Bits> {
 
 /// State of a session outside its machine, between two events.
 #[derive(Clone)]
-pub(crate) struct Kept<A: Arithmetic = Bits> {
+pub(crate) struct SessionState<A: Arithmetic = Bits> {
     slots: Slots<A>,
     images: BTreeMap<u32, Arc<A::Image>>,
     known: BTreeMap<u32, Arc<A::Image>>,
@@ -170,14 +170,14 @@ pub(crate) struct Kept<A: Arithmetic = Bits> {
     banks: Banks,
 }
 
-impl<A: Arithmetic> Default for Kept<A> {
+impl<A: Arithmetic> Default for SessionState<A> {
     fn default() -> Self {
         let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
         Self { slots, images, known, products: 0, banks: Banks::default() }
     }
 }
 
-impl<A: Arithmetic> Kept<A> {
+impl<A: Arithmetic> SessionState<A> {
     /// Replaces the program's images by the given ones.
     pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
@@ -274,9 +274,9 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     /// Returns the state outside the machine, for [`Session::resume`].
-    pub(crate) fn pause(self) -> Kept<A> {
+    pub(crate) fn pause(self) -> SessionState<A> {
         let Self { slots, images, known, products, banks, .. } = self;
-        Kept { slots, images, known, products, banks }
+        SessionState { slots, images, known, products, banks }
     }
 
     /// Continues with a saved state, on a machine whose windows are open.
@@ -284,9 +284,9 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         machine: &'a mut Machine<A>,
         program: &'a Program,
         host: &'a Host,
-        kept: Kept<A>,
+        kept: SessionState<A>,
     ) -> Self {
-        let Kept { slots, images, known, products, banks } = kept;
+        let SessionState { slots, images, known, products, banks } = kept;
         Self { program, host, machine, slots, images, known, products, banks }
     }
 
@@ -323,7 +323,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     fn wrong(&self, index: usize, id: ValueId, slot: &A::Slot, legal: &str) -> RunError {
-        let found = A::told(slot);
+        let found = A::described(slot);
         RunError::Slot { index, slot: self.name(id), found, legal: legal.to_owned() }
     }
 
@@ -342,8 +342,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
             &HostStep::Scales { slot, start, image } => self.scales(index, slot, start, image),
             &HostStep::Weights { image, window, unit } => self.bring(index, image, window, unit),
-            &HostStep::Squares { slot, row, centred, sums } => {
-                self.squares(index, slot, [row, centred.into()], sums)
+            &HostStep::Squares { slot, row, centered, sums } => {
+                self.squares(index, slot, [row, centered.into()], sums)
             }
             HostStep::Keys { slot, matrix, image, factor, tokens } => {
                 let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
@@ -452,19 +452,19 @@ impl<'a, A: Arithmetic> Session<'a, A> {
     }
 
     /// Fills a slot with the sum of squares of each row, repeated eight times; subtracts the row's
-    /// mean first if `centred` is 1.
+    /// mean first if `centered` is 1.
     fn squares(
         &mut self,
         index: usize,
         slot: ValueId,
-        [row, centred]: [u32; 2],
+        [row, centered]: [u32; 2],
         sums: ValueId,
     ) -> Result<(), RunError> {
         let tensor = self.slot(index, slot)?;
         let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
         let of_row = |values: &[A::Real]| {
             let sum: A::Real = values.iter().copied().sum();
-            let mean = if centred == 1 { A::share(sum, values.len()) } else { A::Real::default() };
+            let mean = if centered == 1 { A::share(sum, values.len()) } else { A::Real::default() };
             let square = |&value: &A::Real| (value - mean) * (value - mean);
             [values.iter().map(square).sum::<A::Real>(); WORD_LANES]
         };
@@ -550,7 +550,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let tokens = tokens.iter().flat_map(|run| run.start as usize..run.end as usize);
         let taken: Vec<A::Real> = tokens.flat_map(vector).collect();
         let named = |error| RunError::Rows { index, slot: self.name(slot), error };
-        let rows = A::quantised(taken.len() / features, features, &taken).map_err(named)?;
+        let rows = A::quantized(taken.len() / features, features, &taken).map_err(named)?;
         Ok((rows, features))
     }
 

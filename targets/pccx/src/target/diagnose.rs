@@ -2,10 +2,10 @@
 
 use npukit_asm::AsmError;
 use npukit_base::codes;
-use npukit_target::{Diagnose, Diagnosis, ErrorKind, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, ErrorLocation, failure};
 
 use crate::config::ConfigError;
-use crate::host::by_hand::HandError;
+use crate::host::asm_run::AsmRunError;
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 use crate::lower::LowerError;
 use crate::lower::weight_bits::ChoiceError;
@@ -18,7 +18,7 @@ use crate::target::generate::GenerateError;
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),
-    ErrorKind::of::<HandError>(),
+    ErrorKind::of::<AsmRunError>(),
     ErrorKind::of::<ChoiceError>(),
     ErrorKind::of::<ConfigError>(),
     ErrorKind::of::<DecodeErrors>(),
@@ -49,10 +49,10 @@ impl Diagnose for ArtifactError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
             Self::Malformed { offset, .. } | Self::Short { offset, .. } | Self::Code { offset, .. } => {
-                Place::offset(*offset)
+                ErrorLocation::offset(*offset)
             }
             Self::Weights { .. } | Self::Program(_) | Self::Encode(_) | Self::TooLarge { .. } => {
-                Place::default()
+                ErrorLocation::default()
             }
         };
         Diagnosis::at(self, place)
@@ -62,8 +62,8 @@ impl Diagnose for ArtifactError {
 impl Diagnose for ConfigError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Syntax(message) => Place::told(message),
-            Self::Range { .. } => Place::default(),
+            Self::Syntax(message) => ErrorLocation::in_message(message),
+            Self::Range { .. } => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }
@@ -72,8 +72,8 @@ impl Diagnose for ConfigError {
 impl Diagnose for TextError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Manifest(message) => Place::told(message),
-            _ => Place::default(),
+            Self::Manifest(message) => ErrorLocation::in_message(message),
+            _ => ErrorLocation::default(),
         };
         Diagnosis::at(self, place)
     }

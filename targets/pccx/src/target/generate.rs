@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use npukit_graph::decoder::{DecoderError, DecoderModel};
 use npukit_numeric::{Tensor, TensorData};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use thiserror::Error;
 
 use crate::clock;
@@ -80,7 +80,7 @@ impl Decoder {
             return Err(DecoderError::TooLong { position: 0, found: capacity, limit }.into());
         }
         let caches = vec![Vec::new(); 2 * model.config().layers];
-        let machine = Machine::with(config, Unset::Garbage(GARBAGE)).map_err(RunError::Machine)?;
+        let machine = Machine::with(config, UninitMemory::Garbage(GARBAGE)).map_err(RunError::Machine)?;
         let (config, model) = (config.clone(), model.clone());
         let (weights, programs) = (Weights::default(), BTreeMap::new());
         let last = None;

@@ -5,13 +5,13 @@ use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
+    AsmProgram, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
     HostSide, Instance, InstanceInfo, MakeProgram, Measures, Problem, ProgramText, Reader, Step, TargetError,
     artifact_stem, bytes_of, instance_name, program_text,
 };
 
+use super::asm_program::{AssembledProgram, filled, waits};
 use super::diagram::diagram;
-use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
 use crate::check::lints::LINTS;
 use crate::check::{text_findings, word_findings};
@@ -68,10 +68,10 @@ impl PccxInstance {
     }
 
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
-        let Choice { options, told } = self.choice(graph, options)?;
+        let Choice { options, notes } = self.choice(graph, options)?;
         let compiled = compile(&self.config, graph, &options, &mut Weights::default());
         let mut executable = compiled.map_err(TargetError::failed)?;
-        executable.host.warnings.extend(told);
+        executable.host.warnings.extend(notes);
         Ok(executable)
     }
 
@@ -177,15 +177,15 @@ impl Instance for PccxInstance {
         Ok(Assembled { instructions, ..Assembled::new(assembly, findings, LINTS) })
     }
 
-    fn hand_program(
+    fn asm_program(
         &self,
         name: &str,
         bytes: &[u8],
         files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let (ops, text) = self.read_program(name, bytes, files)?;
         let (target, config) = (self.info.name.clone(), self.config.clone());
-        let program = Written { name: instance_name(name).to_owned(), target, config, ops, text };
+        let program = AssembledProgram { name: instance_name(name).to_owned(), target, config, ops, text };
         Ok(Box::new(program.warned()))
     }
 

@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use npukit_asm::{ListingLine, Words};
 use npukit_target::{
-    Accessed, AddressRun, Floats, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Ran,
-    Scalar, Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps, step_float,
+    Accessed, AddressRun, Floats, Limits, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind,
+    RunOutcome, Scalar, Shown, StepLayers, Stopped, TargetError, View, execute, instruction_lines, run_steps,
+    step_float,
 };
 
-pub(super) use floats::Beside;
+pub(super) use floats::FloatShadow;
 
 use crate::clock;
 use crate::config::Config;
-use crate::host::by_hand::{HandMachine, Kind, numbers, put};
+use crate::host::asm_run::{AsmMachine, Kind, numbers, put};
 use crate::isa::codec::{Codec, encode_program};
 use crate::isa::fault::Direction;
 use crate::isa::isa;
@@ -26,7 +27,7 @@ use crate::lower::Executable;
 use crate::machine::Machine;
 use crate::machine::arith::Bits;
 use crate::program::host::HostStep;
-use crate::program::runtime::{self, Kept, Moment as Happens};
+use crate::program::runtime::{self, Moment as Happens, SessionState};
 
 /// Shapes that an instruction uses, from the constant banks at its issue.
 #[derive(Clone, Copy, Debug)]
@@ -212,7 +213,7 @@ impl Stepped {
         let slot =
             |id: npukit_graph::ValueId| graph.values.get(id.0 as usize).map_or("", |value| &value.name);
         let step = self.executable.program.host_ops.get(index).map(|op| HostStep::decode(index, op));
-        let told = match step {
+        let message = match step {
             Some(Ok(HostStep::Receive { slot: id, window, .. })) => {
                 format!("receives `{}` from l2_to_host.{window}", slot(id))
             }
@@ -231,7 +232,7 @@ impl Stepped {
             Some(Ok(_)) => "makes weights and scales".to_owned(),
             Some(Err(_)) | None => "has an invalid operation".to_owned(),
         };
-        format!("the host {told}")
+        format!("the host {message}")
     }
 }
 
@@ -254,9 +255,9 @@ fn layers(Executable { program, host }: &Executable, steps: &[Happens]) -> StepL
 #[derive(Clone)]
 enum Running {
     /// An assembly program, with named weights and windows.
-    ByHand(Box<HandMachine>),
+    Assembly(Box<AsmMachine>),
     /// A compiled program with its host.
-    Hosted(Box<(Machine, Kept<Bits>)>),
+    Hosted(Box<(Machine, SessionState<Bits>)>),
 }
 
 /// A program on its machine, between two steps.
@@ -264,29 +265,29 @@ enum Running {
 pub(super) struct PccxMachine {
     program: Arc<Stepped>,
     running: Running,
-    float: Option<Beside>,
+    float: Option<FloatShadow>,
     position: usize,
 }
 
 impl PccxMachine {
     /// Returns the machine of an assembly program.
-    pub fn by_hand(program: Stepped, machine: HandMachine) -> Self {
+    pub fn for_asm(program: Stepped, machine: AsmMachine) -> Self {
         Self {
             program: Arc::new(program),
-            running: Running::ByHand(Box::new(machine)),
+            running: Running::Assembly(Box::new(machine)),
             float: None,
             position: 0,
         }
     }
 
     /// Returns the machine of a compiled program before its first step; the host has its inputs.
-    pub(super) fn of_program(program: Stepped, machine: Machine, kept: Kept<Bits>) -> Self {
+    pub(super) fn of_program(program: Stepped, machine: Machine, kept: SessionState<Bits>) -> Self {
         let running = Running::Hosted(Box::new((machine, kept)));
         Self { program: Arc::new(program), running, float: None, position: 0 }
     }
 
     /// Adds a float reference to the machine.
-    pub(super) fn beside(self, float: Beside) -> Self {
+    pub(super) fn beside(self, float: FloatShadow) -> Self {
         Self { float: Some(float), ..self }
     }
 
@@ -320,7 +321,7 @@ impl npukit_target::Machine for PccxMachine {
                 *kept = session.pause();
                 done.map_err(TargetError::failed)?;
             }
-            Running::ByHand(machine) => {
+            Running::Assembly(machine) => {
                 // An assembly program's machine tracks the host's waits itself.
                 let Happens::Instruction(index) = happens else {
                     self.position += 1;
@@ -335,10 +336,10 @@ impl npukit_target::Machine for PccxMachine {
         Ok(remarks)
     }
 
-    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    fn run(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         let beyond = match (limits.cycles, &self.running) {
             (None, _) => None,
-            (Some(limit), Running::ByHand(machine)) => {
+            (Some(limit), Running::Assembly(machine)) => {
                 machine.first_beyond(limit).map(|first| (limit, first))
             }
             (Some(_), Running::Hosted(_)) => {
@@ -367,7 +368,7 @@ impl npukit_target::Machine for PccxMachine {
 
     fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
         match &self.running {
-            Running::ByHand(machine) => machine.read(memory, address, count),
+            Running::Assembly(machine) => machine.read(memory, address, count),
             Running::Hosted(hosted) => {
                 let read = numbers(&hosted.0, self.kind(memory), address, count);
                 // Default: weights of a compiled program have no names.
@@ -379,7 +380,7 @@ impl npukit_target::Machine for PccxMachine {
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         let kind = self.kind(memory);
         match &mut self.running {
-            Running::ByHand(machine) => machine.write(memory, address, numbers),
+            Running::Assembly(machine) => machine.write(memory, address, numbers),
             Running::Hosted(hosted) => put(&mut hosted.0, kind, address, numbers),
         }
     }
@@ -417,7 +418,7 @@ impl npukit_target::Machine for PccxMachine {
         self.program.steps.iter().position(is_it).into_iter().collect()
     }
 
-    fn told(&self, step: usize) -> Option<String> {
+    fn described(&self, step: usize) -> Option<String> {
         match self.program.steps.get(step) {
             Some(&Happens::Host(index)) => Some(self.program.host_text(index)),
             _ => None,

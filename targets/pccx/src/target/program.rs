@@ -7,20 +7,20 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HostStepReport, HostWork, Inputs, Layer,
-    LayerWork, MachineOptions, Meaning, MemoryReport, Output, Parts, Port, PortError, ProgramInfo,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError,
-    TimeForm, TimeOptions, TimeReport, Unset, to_element,
+    ArtifactFile, Chosen, Compiled, FieldProgram, Finding, HazardMode, HostStepReport, HostWork, Inputs,
+    Layer, LayerWork, MachineOptions, MemoryReport, Output, Parts, Port, PortError, ProgramInfo, ProgramPart,
+    ProgramReport, ProgramWords, RunOptions, RunResult, Saturations, Stage, TargetError, TimeForm,
+    TimeOptions, TimeReport, UninitMemory, to_element,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use super::machine::{Beside, PccxMachine, Stepped};
-use crate::check::{Filled, findings, hand_findings, program_warnings};
+use super::machine::{FloatShadow, PccxMachine, Stepped};
+use crate::check::{Filled, asm_findings, findings, program_warnings};
 use crate::clock::record::{memory_map, record};
 use crate::clock::timing::cost;
 use crate::clock::{self, Timeline, report};
 use crate::config::Config;
-use crate::host::by_hand::memories_of;
+use crate::host::asm_run::memories_of;
 use crate::isa::codec::{Codec, encode_program};
 use crate::isa::op::Banks;
 use crate::lower::{Executable, OPTIONS};
@@ -37,7 +37,7 @@ pub(super) struct PccxProgram {
     pub executable: Executable,
     pub config: Config,
     /// Memories that are filled before an assembly program runs; `None` for a compiled program.
-    by_hand: Option<Filled>,
+    for_asm: Option<Filled>,
     /// Findings, computed on first use.
     findings: OnceLock<Vec<Finding>>,
     /// Information on the program, computed on first use.
@@ -47,31 +47,33 @@ pub(super) struct PccxProgram {
 impl PccxProgram {
     pub fn new(name: String, target: String, executable: Executable, config: Config) -> Self {
         let (findings, info) = (OnceLock::new(), OnceLock::new());
-        Self { name, target, executable, config, by_hand: None, findings, info }
+        Self { name, target, executable, config, for_asm: None, findings, info }
     }
 
     /// Marks the program as an assembly program.
-    pub fn by_hand(self, filled: Filled) -> Self {
-        Self { by_hand: Some(filled), ..self }
+    pub fn for_asm(self, filled: Filled) -> Self {
+        Self { for_asm: Some(filled), ..self }
     }
 
     fn findings(&self) -> &[Finding] {
         let program = &self.executable.program;
-        self.findings.get_or_init(|| match &self.by_hand {
+        self.findings.get_or_init(|| match &self.for_asm {
             None => findings(&self.config, program, self.host()),
             Some(filled) => {
                 let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
-                hand_findings(&self.config, &program.code, &syncs, filled)
+                asm_findings(&self.config, &program.code, &syncs, filled)
             }
         })
     }
 
     /// Checks that sequential execution gives the same results as hardware. The effect of hazards
     /// and of unwritten memory on hardware is unknown.
-    fn agrees(&self, meaning: Meaning) -> Result<(), TargetError> {
+    fn agrees(&self, meaning: HazardMode) -> Result<(), TargetError> {
         let errors: Vec<Finding> = self.findings().iter().filter(|found| found.is_error()).cloned().collect();
         match meaning {
-            Meaning::Agreed | Meaning::Hardware if !errors.is_empty() => Err(TargetError::Differs(errors)),
+            HazardMode::Agreed | HazardMode::Hardware if !errors.is_empty() => {
+                Err(TargetError::Differs(errors))
+            }
             _ => Ok(()),
         }
     }
@@ -122,7 +124,7 @@ impl PccxProgram {
     /// Returns a warning if the instance's timing is lost in an artifact because it is not a
     /// built-in instance.
     fn forgotten(&self) -> Option<String> {
-        if self.by_hand.is_some() {
+        if self.for_asm.is_some() {
             return None;
         }
         let preset = self.executable.program.preset();
@@ -305,7 +307,7 @@ impl Compiled for PccxProgram {
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        if options.unset == Unset::Poison {
+        if options.unset == UninitMemory::Poison {
             self.reads_no_poison()?;
         }
         self.agrees(options.meaning)?;
@@ -326,11 +328,11 @@ impl Compiled for PccxProgram {
         let machine = self.stepped(inputs)?;
         let Some(graph) = options.graph else { return Ok(Box::new(machine)) };
         let tensors = self.sample(inputs).map_err(TargetError::failed)?;
-        Ok(Box::new(machine.beside(Beside::new(&self.executable, &self.config, tensors, graph)?)))
+        Ok(Box::new(machine.beside(FloatShadow::new(&self.executable, &self.config, tensors, graph)?)))
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
-        self.agrees(Meaning::Agreed)?;
+        self.agrees(HazardMode::Agreed)?;
         Ok(Box::new(field::PccxField { owner: self }))
     }
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{Hex, json, outcome};
 use crate::isa::codec::Codec;
+use crate::isa::micro_ops::{MicroOps, Valid};
 use crate::isa::op::{Op, Shape};
-use crate::isa::uop::{MicroOps, Valid};
 use crate::machine::state::upstream_words;
 use crate::machine::weights::lanes;
 use crate::{Config, isa};

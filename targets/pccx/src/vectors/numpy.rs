@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::json;
 use crate::machine::weights::lanes;
-pub use compiled::{Apart, Gated};
+pub use compiled::{Decomposed, Gated};
 pub use layer::{NumpyLayer, Step};
 
 /// Tolerance of results, relative to the expected value, and absolute for magnitudes up to 1
@@ -62,7 +62,7 @@ struct Int4 {
 
 impl Int4 {
     /// Returns the dequantized weights row by row, and the length of a row.
-    fn dequantised(&self) -> Result<(Vec<f32>, usize), String> {
+    fn dequantized(&self) -> Result<(Vec<f32>, usize), String> {
         let mut weights = Vec::new();
         for (row, &scale) in self.packed.iter().zip(&self.scale) {
             let bytes = super::bytes_of(row)?;

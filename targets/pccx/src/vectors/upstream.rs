@@ -4,9 +4,9 @@ use npukit_target::Case;
 use serde::Deserialize;
 
 use super::{Hex, json, outcome, patterns, records};
-use crate::machine::exec::quantise;
+use crate::machine::exec::quantize;
 use crate::machine::upstream::dual_mac::DualMac;
-use crate::machine::upstream::normalise::normalise as normalised;
+use crate::machine::upstream::normalize::normalize as normalized;
 use crate::machine::upstream::preprocess::{Aligned, align, project};
 use crate::machine::upstream::sfu;
 
@@ -36,8 +36,8 @@ pub fn preprocess(bytes: &[u8]) -> Result<Vec<Case>, String> {
         let upstream = Case::done(format!("block {index}"), outcome(&expected, Ok(got)));
         let subnormal = |&bits: &u16| bits & 0x7F80 == 0 && bits & 0x7F != 0;
         let reference = (!input.iter().any(subnormal)).then(|| {
-            let quantised = quantise(&input);
-            let got = (quantised.exponents, quantised.values);
+            let quantized = quantize(&input);
+            let got = (quantized.exponents, quantized.values);
             Case::done(format!("block {index}, quantized"), outcome(&(vec![expected.0], expected.2), Ok(got)))
         });
         std::iter::once(upstream).chain(reference)
@@ -46,15 +46,15 @@ pub fn preprocess(bytes: &[u8]) -> Result<Vec<Case>, String> {
 }
 
 #[derive(Deserialize)]
-struct Normalised {
+struct Normalized {
     rows: Vec<(Hex, u8, Hex)>,
 }
 
 /// Compares the conversion of accumulators to BF16.
-pub fn normalise(bytes: &[u8]) -> Result<Vec<Case>, String> {
-    let file: Normalised = json(bytes)?;
+pub fn normalize(bytes: &[u8]) -> Result<Vec<Case>, String> {
+    let file: Normalized = json(bytes)?;
     let case = |(accumulator, e_max, expected): (Hex, u8, Hex)| {
-        let got = normalised(accumulator.0, e_max);
+        let got = normalized(accumulator.0, e_max);
         Case::done(format!("{:012x} at {e_max}", accumulator.0), outcome(&(expected.0 as u16), Ok(got)))
     };
     Ok(file.rows.into_iter().map(case).collect())

@@ -10,7 +10,7 @@ use npukit_pccx::internals::fault::Direction;
 use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use npukit_pccx::internals::program::{Extra, HostOp, Program, Window};
 use npukit_pccx::{Codec, Config, Machine, PCCX, WeightImage, decode_program};
-use npukit_target::{ArtifactFile, Config as Source, Parts};
+use npukit_target::{ArtifactFile, InstanceSpec, Parts};
 use proptest::prelude::*;
 
 /// Returns a program: three values from the host times two rows of weights, and back.
@@ -181,7 +181,7 @@ fn memh_carries_the_words() {
     let many = read_memh("a.memh", &"x\n".repeat(103)).unwrap_err();
     assert_eq!((many.errors.len(), many.more), (100, 3));
     // The assembler recognizes the format by the file name.
-    let instance = PCCX.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Default).unwrap();
     assert_eq!(instance.assemble("a.memh", &text, &npukit_target::NoFiles).unwrap().instructions, 5);
     assert!(instance.assemble("a.s", &text, &npukit_target::NoFiles).is_err());
 }

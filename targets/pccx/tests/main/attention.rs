@@ -3,7 +3,7 @@
 use npukit_graph::op::{
     BinaryKind, Compare, CompareKind, MatMul, Reduce, ReduceKind, Softmax, Transpose, UnaryKind, Where,
 };
-use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::quantize::rows::Int4Rows;
 use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::lower::{Kv, Options, Weights, compile};
@@ -101,7 +101,7 @@ fn attention_of_weights_that_4_bits_hold() {
         };
         let queries = net.noise(heads * rows * size);
         let mut rows_of = || Int4Rows::new(heads * tokens, size, &net.noise(heads * tokens * size)).unwrap();
-        let (keys, values) = (rows_of().dequantised(), rows_of().dequantised());
+        let (keys, values) = (rows_of().dequantized(), rows_of().dequantized());
         let tensor = |shape: &[usize], values| Tensor::from_f32(shape.to_vec(), values).unwrap();
         let inputs = [
             tensor(&[heads, rows, size], queries),

@@ -5,11 +5,11 @@ use npukit_pccx::internals::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Mem
 use npukit_pccx::internals::program::HostOp;
 use npukit_pccx::internals::usage::{Conflict, Use, Words};
 use npukit_pccx::{Config, PCCX, Program};
-use npukit_target::Config as Source;
+use npukit_target::InstanceSpec;
 use proptest::prelude::*;
 
 fn assemble(text: &str) -> Vec<String> {
-    PCCX.instance(Source::Default)
+    PCCX.instance(InstanceSpec::Default)
         .unwrap()
         .assemble("test.s", text, &npukit_target::NoFiles)
         .unwrap()
@@ -160,7 +160,7 @@ fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     let words = |mask: bool, text: &str| {
         let config = Config { lane_mask: mask, ..Config::preset("reference").unwrap() };
         let bytes = PCCX
-            .instance(Source::Default)
+            .instance(InstanceSpec::Default)
             .unwrap()
             .assemble("test.s", text, &npukit_target::NoFiles)
             .unwrap()

@@ -6,7 +6,7 @@ use npukit_graph::decoder::{
     Activation, DecoderConfig, DecoderError, DecoderModel, NormKind, Pairs, Positions, Session, likeliest,
 };
 use npukit_graph::op::GeluForm;
-use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::quantize::rows::Int4Rows;
 use npukit_import::decoder;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::check::findings;
@@ -15,9 +15,7 @@ use npukit_pccx::internals::host::Host;
 use npukit_pccx::internals::lower::{Isa, Norms, Options, Weights, compile};
 use npukit_pccx::internals::op::{CvoFunc, Op};
 use npukit_pccx::{Config, PCCX, Reading};
-use npukit_target::{
-    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, TimeOptions,
-};
+use npukit_target::{ArtifactFile, CompileOptions, Compiled, InstanceSpec, ReadError, Reader, TimeOptions};
 
 use crate::twice::run_compiled;
 
@@ -51,7 +49,7 @@ fn relative(found: &[f32], expected: &[f32]) -> f64 {
 
 /// Returns the model with dequantized 4-bit weights, which include the gains of norms if the
 /// machine computes the norms.
-fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
+fn dequantized(model: &DecoderModel, options: &Options) -> DecoderModel {
     let mut gains: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for layer in model.layers() {
         let norms = [
@@ -71,7 +69,7 @@ fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
         let one = vec![1.0; columns];
         let gain = || gains.get(&matrix.name).unwrap_or(&one).iter().cycle();
         let scaled: Vec<f32> = matrix.values().iter().zip(gain()).map(|(w, gain)| w * gain).collect();
-        let rows = Int4Rows::new(rows, columns, &scaled).unwrap().dequantised();
+        let rows = Int4Rows::new(rows, columns, &scaled).unwrap().dequantized();
         Ok::<_, DecoderError>(rows.iter().zip(gain()).map(|(w, gain)| w / gain).collect())
     };
     model.with_products(replace).unwrap()
@@ -84,7 +82,7 @@ fn dequantised(model: &DecoderModel, options: &Options) -> DecoderModel {
 #[rustfmt::skip] // A table.
 const MEASURED: [(&str, [f64; 6]); 6] = [
     ("the adder", [0.139, 0.112, 0.0445, 0.0390, 0.139, 0.0445]),
-    ("rotations of neighbours, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
+    ("rotations of neighbors, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
     ("learned positions, mean taken off, no gate", [0.140, 0.0458, 0.108, 0.0247, 0.0393, 0.0258]),
     ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505, 0.203, 0.0676]),
     ("equally many heads of keys and queries, a gate by Relu", [0.315, 0.261, 0.0505, 0.0681, 0.315, 0.0399]),
@@ -102,7 +100,7 @@ fn the_adder_adds() {
     let text = adder.text.unwrap();
     for (mode, (config, options)) in modes().into_iter().enumerate() {
         let mut ours = Decoder::new(&config, options.clone(), &adder.model, 12).unwrap();
-        let mut reference = Session::new(&dequantised(&adder.model, &options), 12).unwrap();
+        let mut reference = Session::new(&dequantized(&adder.model, &options), 12).unwrap();
         let (mut next, mut answer) = (text.encode("123+456=").unwrap(), String::new());
         for _ in 0..4 {
             let (taken, expected) = (ours.take(&next).unwrap(), reference.take(&next).unwrap());
@@ -163,7 +161,7 @@ fn small(change: impl FnOnce(&mut DecoderConfig)) -> DecoderModel {
         epsilon: 1e-5,
         activation: Activation::Gelu(GeluForm::Tanh),
         gated: true,
-        positions: Positions::Rotary { theta: 100.0, pairs: Pairs::Neighbours },
+        positions: Positions::Rotary { theta: 100.0, pairs: Pairs::Neighbors },
         attention_scale: 0.25,
         tied: false,
     };
@@ -200,7 +198,7 @@ fn forms() -> Vec<DecoderModel> {
 }
 
 #[test]
-fn every_form_of_decoder_is_as_its_dequantised_float() {
+fn every_form_of_decoder_is_as_its_dequantized_float() {
     let tokens = [3, 0, 6, 6, 1, 4, 12, 7, 7, 2];
     let mut wrong = Vec::new();
     for (form, model) in forms().iter().enumerate() {
@@ -208,7 +206,7 @@ fn every_form_of_decoder_is_as_its_dequantised_float() {
         let mut worst = [0.0_f64; 6];
         for (mode, (config, options)) in modes().into_iter().enumerate() {
             let mut ours = Decoder::new(&config, options.clone(), model, 20).unwrap();
-            let mut reference = Session::new(&dequantised(model, &options), 20).unwrap();
+            let mut reference = Session::new(&dequantized(model, &options), 20).unwrap();
             for part in [&tokens[..7], &tokens[7..8], &tokens[8..9], &tokens[9..]] {
                 let (taken, expected) = (ours.take(part).unwrap(), reference.take(part).unwrap());
                 worst[mode] = worst[mode].max(relative(&taken.logits, &expected));
@@ -279,7 +277,7 @@ fn compiled(target: &str) -> (Box<dyn Compiled>, Vec<(String, Tensor)>) {
         (value.name.clone(), tensor)
     };
     let inputs = graph.inputs.iter().map(input).collect();
-    let instance = PCCX.instance(Source::Preset(target)).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Preset(target)).unwrap();
     let options = CompileOptions { model_name: "m/small.onnx".to_owned(), ..CompileOptions::default() };
     (instance.compile(&graph, &options).unwrap(), inputs)
 }
@@ -346,7 +344,7 @@ fn what_was_read_is_written_again() {
     let x = graph.add_input("x", info);
     let c = graph.add_constant("c", Tensor::from_f32(vec![1], vec![0.5]).unwrap());
     graph.outputs = vec![x, c, x];
-    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Preset("reference")).unwrap();
     let options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };
     let inputs = vec![("x".to_owned(), Tensor::new(vec![2], TensorData::I64(vec![3, 4])).unwrap())];
     let nothing = (instance.compile(&graph, &options).unwrap(), inputs);
@@ -408,7 +406,7 @@ fn slots_and_constants_are_no_larger_than_their_file() {
 #[test]
 fn stages_print() {
     let graph = small(|_| ()).extend(5, 2).unwrap();
-    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Preset("reference")).unwrap();
     let emit = |stage| instance.emit(&graph, &CompileOptions::default(), stage);
     let layers = emit("layers").unwrap();
     assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");

@@ -62,9 +62,9 @@ fn patches_are_the_hosts() {
             vec![net.op(conv.clone(), &[x, w])]
         });
         let patches = |step: &(u32, HostStep)| matches!(step.1, HostStep::Patches { .. });
-        let told = executable.host.layers.iter().filter(|layer| layer.help.is_some()).count();
-        assert_eq!(steps(&executable).iter().filter(|step| patches(step)).count(), told);
-        told
+        let number = executable.host.layers.iter().filter(|layer| layer.help.is_some()).count();
+        assert_eq!(steps(&executable).iter().filter(|step| patches(step)).count(), number);
+        number
     };
     assert_eq!(count(PLAIN, [1, 1, 8, 8]), 0);
     assert_eq!(count(PLAIN, [2, 2, 8, 8]), 1);

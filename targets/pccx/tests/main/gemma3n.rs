@@ -5,7 +5,7 @@ use npukit_graph::{Graph, Op, Operator, evaluate};
 use npukit_models::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::internals::clock::run_with_host;
-use npukit_pccx::internals::conform::numpy::{Apart, layers};
+use npukit_pccx::internals::conform::numpy::{Decomposed, layers};
 use npukit_pccx::internals::lower::{Activations, Isa, Kv, Norms, Options, Weights, compile};
 use npukit_pccx::internals::report::limits;
 use npukit_pccx::{Config, PCCX};
@@ -22,7 +22,7 @@ fn instances() -> [Config; 2] {
 /// values are part of the reference if the machine uses them, but values near the middle of two
 /// codes may round to either.
 #[test]
-fn small_layers_are_as_their_dequantised_float() {
+fn small_layers_are_as_their_dequantized_float() {
     for layer in layers(&golden("numpy_layer.json")).unwrap() {
         let golden: Vec<Vec<f32>> = layer.steps.iter().map(|step| step.out.clone()).collect();
         for config in instances() {
@@ -40,8 +40,8 @@ fn small_layers_are_as_their_dequantised_float() {
                     // With gains folded into weights other gates open: compare with layers that
                     // have the same gates open.
                     let expected = match (norms, options.isa) {
-                        (Norms::Npu, Isa::Base) => layer.dequantised_with(how, &found.open).unwrap().0,
-                        _ => layer.dequantised(how).unwrap(),
+                        (Norms::Npu, Isa::Base) => layer.dequantized_with(how, &found.open).unwrap().0,
+                        _ => layer.dequantized(how).unwrap(),
                     };
                     // Blocks of 8 bits lose more if gains have not equalized the values: 0.0806
                     // measured, for rows of 32.
@@ -49,9 +49,9 @@ fn small_layers_are_as_their_dequantised_float() {
                         (Norms::Npu, Isa::Base, Activations::Bits8) => 1.2 * 0.0806,
                         _ => most,
                     };
-                    let apart = Apart::new(&found.streams, &expected);
+                    let apart = Decomposed::new(&found.streams, &expected);
                     println!("layer {}, {:?}: {apart:.4?}", layer.layer.index, options.choices());
-                    println!("  of the runtime {:.4?}", Apart::new(&found.streams, &golden));
+                    println!("  of the runtime {:.4?}", Decomposed::new(&found.streams, &golden));
                     assert!(apart.relative <= most, "layer {}, {options:?}: {apart:?}", layer.layer.index);
                 }
             }
@@ -67,14 +67,14 @@ fn a_gate_at_its_cutoff_opens_or_not() {
     for (config, differs) in instances().into_iter().zip([false, true]) {
         let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
         let found = layer.compiled(&config, &options).unwrap();
-        let (expected, farthest) = layer.dequantised_with((&config, &options), &found.open).unwrap();
-        let apart = Apart::new(&found.streams, &expected);
+        let (expected, farthest) = layer.dequantized_with((&config, &options), &found.open).unwrap();
+        let apart = Decomposed::new(&found.streams, &expected);
         println!("{:?}: {apart:?}, a gate {farthest} from its cutoff", options.choices());
         assert!(apart.relative < 0.01, "{apart:?}");
         assert_eq!(farthest > 0.0, differs, "{farthest}");
         assert!(farthest < 0.006, "{farthest}");
         // If other gates are open, the gates are the only cause of a difference.
-        let other = Apart::new(&found.streams, &layer.dequantised((&config, &options)).unwrap());
+        let other = Decomposed::new(&found.streams, &layer.dequantized((&config, &options)).unwrap());
         assert_eq!(other.relative > 0.1, differs, "{other:?}");
     }
 }
@@ -158,7 +158,7 @@ fn e4b_is_as_fast_as_its_bound() {
         let one = compile(&config, &layer, &options, &mut weights).unwrap();
         let found = twice::run(&config, &one, &inputs);
         let streams = |tensors: &[Tensor]| vec![tensors[0].as_f32().unwrap().to_vec()];
-        let apart = Apart::new(&streams(&found), &streams(&expected));
+        let apart = Decomposed::new(&streams(&found), &streams(&expected));
         assert!(apart.relative < 0.06, "{apart:?}");
         let all = compile(&config, &graph, &options, &mut weights).unwrap();
         let time = run_with_host(&config, &all.program.code, &all.program.syncs());

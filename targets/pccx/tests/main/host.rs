@@ -3,11 +3,11 @@
 
 use npukit_pccx::PCCX;
 use npukit_target::{
-    Config as Source, Generator, HostAnswer, HostRun, HostStream, Instance, NoFiles, Step, TargetError,
+    Generator, HostAnswer, HostRun, HostStream, Instance, InstanceSpec, NoFiles, Step, TargetError,
 };
 
 fn instance() -> Box<dyn Instance> {
-    PCCX.instance(Source::Default).unwrap()
+    PCCX.instance(InstanceSpec::Default).unwrap()
 }
 
 fn commands(bytes: &[u8]) -> Result<HostStream, TargetError> {
@@ -52,8 +52,8 @@ fn commands_are_text_and_words() {
 fn words_of_status_are_told() {
     let words: Vec<u8> =
         [0_u64, 1, 0x0000_0005_0000_000a, 4].into_iter().flat_map(u64::to_le_bytes).collect();
-    let told = (instance().host().unwrap().statuses)("s.bin", &words).unwrap();
-    let texts: Vec<&str> = told.words.iter().map(|word| word.text.as_str()).collect();
+    let message = (instance().host().unwrap().statuses)("s.bin", &words).unwrap();
+    let texts: Vec<&str> = message.words.iter().map(|word| word.text.as_str()).collect();
     assert_eq!(texts, ["idle", "busy", "done, token 5", "error"]);
 }
 
@@ -136,12 +136,12 @@ fn weights_are_split_by_rows() {
 fn done_tells_of_the_last_instruction_alone() {
     let first = "cvo exp, src=0, dst=0x100, len=8, async\n";
     let two = format!("{first}cvo exp, src=0x10, dst=0x200, len=8, async\n");
-    let told = |text: &str| -> Vec<bool> {
+    let message = |text: &str| -> Vec<bool> {
         accesses(text).unwrap().completions.iter().map(|found| found.access.is_some()).collect()
     };
-    assert_eq!(told(first), [true]);
-    assert_eq!(told(&two), [false, false]);
-    assert_eq!(told(&two.replace("\n", "\n.wait\n")), [true, true]);
+    assert_eq!(message(first), [true]);
+    assert_eq!(message(&two), [false, false]);
+    assert_eq!(message(&two.replace("\n", "\n.wait\n")), [true, true]);
 }
 
 #[test]
@@ -187,14 +187,14 @@ fn answers(text: &str) -> Vec<HostAnswer> {
 
 #[test]
 fn a_device_answers_in_words_of_status() {
-    let told = answers(
+    let messages = answers(
         "next_token request=0\nload_weight slot=1, manifest=0xcbf43926\nload_weight slot=1, manifest=1\n\
          load_prompt position=0, token=3\nload_prompt position=1, token=4\nload_prompt position=1, token=4\n\
          next_token request=1\nnext_token request=2\nnext_token request=3, sampling=1\n\
          next_token request=3, sampling=1, temperature=1, top_p=1\nload_prompt position=5, token=70\n\
          next_token request=4\nreset_kv session=1\nload_prompt position=0, token=9\nnext_token request=5\n",
     );
-    let words: Vec<&str> = told.iter().map(|answer| answer.text.as_str()).collect();
+    let words: Vec<&str> = messages.iter().map(|answer| answer.text.as_str()).collect();
     assert_eq!(
         words,
         [
@@ -215,7 +215,7 @@ fn a_device_answers_in_words_of_status() {
             "done, token 9"
         ]
     );
-    let errors: Vec<&str> = told.iter().filter_map(|answer| answer.error.as_deref()).collect();
+    let errors: Vec<&str> = messages.iter().filter_map(|answer| answer.error.as_deref()).collect();
     let expected = [
         "no token to continue from",
         "0xcbf43926",
@@ -227,5 +227,5 @@ fn a_device_answers_in_words_of_status() {
     for (error, expected) in errors.iter().zip(expected) {
         assert!(error.contains(expected), "{error}");
     }
-    assert_eq!((told[6].status.as_str(), told[6].cycles), ("0x000000070000000a", Some(7)));
+    assert_eq!((messages[6].status.as_str(), messages[6].cycles), ("0x000000070000000a", Some(7)));
 }

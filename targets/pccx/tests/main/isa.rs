@@ -3,11 +3,11 @@
 use npukit_pccx::internals::codec::KICK_MARKER;
 use npukit_pccx::internals::op::{Cvo, CvoFunc, Device, INSTRUCTION_BYTES, Mac, Memcpy};
 use npukit_pccx::{Codec, Config, Op, PCCX, isa};
-use npukit_target::{Config as Source, Instance};
+use npukit_target::{Instance, InstanceSpec};
 use proptest::prelude::*;
 
 fn instance(preset: &str) -> Box<dyn Instance> {
-    PCCX.instance(Source::Preset(preset)).unwrap()
+    PCCX.instance(InstanceSpec::Preset(preset)).unwrap()
 }
 
 fn codec(extensions: bool, strict: bool) -> Codec {
@@ -98,9 +98,9 @@ fn what_hardware_does_otherwise_is_said() {
                 gemm dst=0, src=0, size=0, shape=0, lanes=5";
     let warnings = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().warnings;
     // The first line of each warning, without the code of the finding.
-    let told: Vec<&str> = warnings.iter().map(|warning| warning.split(" [").next().unwrap()).collect();
+    let messages: Vec<&str> = warnings.iter().map(|warning| warning.split(" [").next().unwrap()).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "line 1: GEMV asks for 5 lanes: there are 4",
             "line 2: CVO has 4096 elements, but hardware supports at most 2048: split the instruction",

@@ -1,11 +1,11 @@
 //! Unused results of assembly programs, and findings that they allow.
 
 use npukit_pccx::PCCX;
-use npukit_target::{Config, NoFiles};
+use npukit_target::{InstanceSpec, NoFiles};
 
 /// Returns code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = PCCX.instance(Config::Default).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Default).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }

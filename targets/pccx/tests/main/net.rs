@@ -1,7 +1,7 @@
 //! Small graphs, and their results on machines.
 
 use npukit_graph::op::{Binary, BinaryKind, Gemm, Unary, UnaryKind};
-use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::quantize::rows::Int4Rows;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_pccx::Config;
@@ -47,7 +47,7 @@ impl Net {
     /// Adds weights `[n, k]` that 4 bits represent exactly.
     pub(crate) fn weights(&mut self, n: usize, k: usize) -> ValueId {
         let values = self.noise(n * k);
-        let values = Int4Rows::new(n, k, &values).unwrap().dequantised();
+        let values = Int4Rows::new(n, k, &values).unwrap().dequantized();
         self.constant(&[n, k], values)
     }
 
@@ -72,7 +72,7 @@ impl Net {
 }
 
 /// Result of a graph on a machine.
-pub(crate) struct Found {
+pub(crate) struct GraphOutcome {
     /// Largest relative RMS error among the outputs.
     pub(crate) error: f64,
     /// Number of nodes that the host computes.
@@ -80,12 +80,17 @@ pub(crate) struct Found {
 }
 
 /// Compiles and runs the graph on random inputs, and compares all outputs with the evaluator's.
-pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found {
+pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> GraphOutcome {
     run_with(net, config, &Options::of(config), outputs)
 }
 
 /// Compiles with `options`, and runs like [`run`].
-pub(crate) fn run_with(net: &mut Net, config: &Config, options: &Options, outputs: &[ValueId]) -> Found {
+pub(crate) fn run_with(
+    net: &mut Net,
+    config: &Config,
+    options: &Options,
+    outputs: &[ValueId],
+) -> GraphOutcome {
     net.graph.outputs = outputs.to_vec();
     let inputs: Vec<Tensor> = net
         .graph
@@ -112,7 +117,7 @@ pub(crate) fn run_with(net: &mut Net, config: &Config, options: &Options, output
         (error / energy).sqrt()
     };
     let hosts = executable.host.layers.iter().filter(|layer| layer.host.is_some()).count();
-    Found { error: found.iter().zip(&expected).map(error).fold(0.0, f64::max), hosts }
+    GraphOutcome { error: found.iter().zip(&expected).map(error).fold(0.0, f64::max), hosts }
 }
 
 /// Returns the program of a graph.
@@ -154,7 +159,7 @@ pub(crate) fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mu
     }
 }
 
-// Limits of [`Found::error`], at most 20 % more than the largest measured value.
+// Limits of [`GraphOutcome::error`], at most 20 % more than the largest measured value.
 /// BF16 rounding of a value: 0.00499 measured.
 pub(crate) const ROUNDED: f64 = 0.005;
 /// BF16 rounding between a few steps: 0.00595 measured.

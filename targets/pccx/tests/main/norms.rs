@@ -224,14 +224,14 @@ fn one_scalar_comes_from_the_host() {
 /// Sums of squares, computed with pen and paper: 9 + 16, and minus the mean of 3: 4 + 0 + 4.
 #[test]
 fn sums_of_squares_are_of_rows() {
-    let sums = |row: &[f32], centred: bool| {
+    let sums = |row: &[f32], centered: bool| {
         let mut graph = Graph::default();
         let info = |shape| npukit_graph::ValueInfo { shape, element: npukit_numeric::ElementType::F32 };
         let x = graph.add_input("x", info(vec![2, row.len()]));
         let value = npukit_graph::Value { name: "sums".to_owned(), info: info(vec![2, 8]), constant: None };
         let sums = graph.add_value(value);
         graph.outputs = vec![sums];
-        let step = HostStep::Squares { slot: x, row: row.len() as u32, centred, sums };
+        let step = HostStep::Squares { slot: x, row: row.len() as u32, centered, sums };
         let program = npukit_pccx::Program { host_ops: vec![step.encode(0)], ..Default::default() };
         let host = npukit_pccx::internals::host::Host { graph, ..Default::default() };
         let twice = [row, &vec![1.0; row.len()]].concat();

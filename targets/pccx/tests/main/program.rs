@@ -402,7 +402,7 @@ fn only_tokens_that_are_seen_become_weights() {
 
 /// Weights of the same name and size in further graphs are shared.
 #[test]
-fn weights_are_quantised_once() {
+fn weights_are_quantized_once() {
     let [config, _] = instances();
     let mut weights = Weights::default();
     let mut net = Net::new();

@@ -3,18 +3,16 @@
 
 use npukit_graph::op::UnaryKind;
 use npukit_pccx::{Config, PCCX, Reading};
-use npukit_target::{
-    ArtifactFile, CompileOptions, Config as Source, HandOptions, Limits, NoFiles, ReadError,
-};
+use npukit_target::{ArtifactFile, AsmOptions, CompileOptions, InstanceSpec, Limits, NoFiles, ReadError};
 
 use crate::net::Net;
 
 /// Runs a text on an instance with filled memories; returns the first words of L2 at 0x200, or why
 /// it stopped.
 fn run(instance: &str, text: &str, fill: &[(&str, u64, Vec<i64>)]) -> Result<Vec<i64>, String> {
-    let instance = PCCX.instance(Source::Preset(instance)).unwrap();
-    let program = instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
-    let mut machine = program.machine(&HandOptions::default()).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Preset(instance)).unwrap();
+    let program = instance.asm_program("p.s", text.as_bytes(), &NoFiles).unwrap();
+    let mut machine = program.machine(&AsmOptions::default()).unwrap();
     for (name, address, numbers) in fill {
         let memory = machine.memories().iter().position(|memory| memory.name == *name).unwrap();
         machine.write(memory, *address, numbers).unwrap();
@@ -28,10 +26,10 @@ const SEED: &str = "reference+seed";
 
 #[test]
 fn instances_are_named_by_their_reading() {
-    let name = |name| PCCX.instance(Source::Preset(name)).unwrap().info().name.clone();
+    let name = |name| PCCX.instance(InstanceSpec::Preset(name)).unwrap().info().name.clone();
     assert_eq!([name("extended+seed"), name(SEED)], ["pccx:extended+seed", "pccx:reference+seed"]);
     assert_eq!(Config::preset(DOCUMENTS).unwrap().reading, Reading::Documents);
-    let error = PCCX.instance(Source::Preset("nowhere+seed")).err().unwrap().to_string();
+    let error = PCCX.instance(InstanceSpec::Preset("nowhere+seed")).err().unwrap().to_string();
     assert!(error.contains("add `+seed`"), "{error}");
 }
 
@@ -137,7 +135,7 @@ fn artifacts_keep_it() {
     let x = net.input(&[1, 32]);
     net.graph.outputs = vec![net.unary(UnaryKind::Exp, x)];
     for name in [DOCUMENTS, SEED, "extended+seed"] {
-        let instance = PCCX.instance(Source::Preset(name)).unwrap();
+        let instance = PCCX.instance(InstanceSpec::Preset(name)).unwrap();
         let program = instance.compile(&net.graph, &CompileOptions::default()).unwrap();
         assert_eq!(program.report().warnings, Vec::<String>::new());
         let files: Vec<ArtifactFile> = program.files().unwrap();

@@ -3,8 +3,8 @@
 
 use npukit_pccx::internals::artifact::write;
 use npukit_pccx::internals::clock::{Timeline, run, run_with_host};
-use npukit_pccx::internals::lab;
 use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::pccx_lab;
 use npukit_pccx::internals::report::{lab_container, limits, report};
 use npukit_pccx::internals::trace::Container;
 use npukit_pccx::{Config, PCCX, Program};
@@ -98,7 +98,7 @@ fn reports_add_up_and_traces_are_containers() {
     let container = lab_container(&config, &ops, &timeline);
     let (again, warnings) = Container::read(&container.write()).unwrap();
     assert_eq!((again, warnings.len()), (container, 0));
-    assert_eq!(lab::generate(0, 1).total_cycles, 474_540);
+    assert_eq!(pccx_lab::generate(0, 1).total_cycles, 474_540);
 }
 
 /// A program's trace in the format of the laboratory, byte by byte from specification 7.4.
@@ -129,7 +129,7 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
     assert_eq!(header["payload"]["byte_length"], payload.len());
     assert_eq!(header["arch"]["mac_dims"], serde_json::json!([32, 64]));
     assert_eq!(header["arch"]["peak_tops"], 1.6384);
-    let cycles = compiled.time(&TimeOptions::default()).unwrap().cycles["model"];
+    let cycles = compiled.time(&TimeOptions::default()).unwrap().cycles["engine"];
     assert_eq!(header["trace"], serde_json::json!({"cycles": cycles, "cores": 1, "clock_mhz": 400}));
     // Cycles and number of events; for each event core, start, duration, type and name of the call.
     assert_eq!(payload[..16], [cycles, 2].map(u64::to_le_bytes).concat());

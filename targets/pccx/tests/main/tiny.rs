@@ -14,7 +14,7 @@ use npukit_pccx::internals::lower::{Activations, Executable, Options, WeightBits
 use npukit_pccx::internals::runtime::Session;
 use npukit_pccx::internals::weight_bits::{Choice, Samples, resolve};
 use npukit_pccx::{Config, Machine};
-use npukit_target::{Unset, to_element};
+use npukit_target::{UninitMemory, to_element};
 use npukit_testing::{Random, needs, shared_bytes};
 use rayon::prelude::*;
 
@@ -96,7 +96,7 @@ fn largest(values: &[f64]) -> usize {
 /// Returns the outputs of the program for each input.
 fn outputs(config: &Config, executable: &Executable, inputs: &[Vec<Tensor>]) -> Vec<Vec<f64>> {
     let one = |inputs: &Vec<Tensor>| {
-        let mut machine = Machine::with(config, Unset::Zero).unwrap();
+        let mut machine = Machine::with(config, UninitMemory::Zero).unwrap();
         let mut session = Session::new(&mut machine, &executable.program, &executable.host).unwrap();
         session.run(inputs).unwrap()[0].reals()
     };
@@ -125,11 +125,11 @@ impl Tried {
     fn program(&self, weight_bits: WeightBits, activations: Activations) -> (Executable, u64, Vec<String>) {
         let options = Options { weight_bits, activations, ..Options::of(&self.config) };
         let samples = Samples { tensors: &self.samples, made_up: false };
-        let Choice { options, told } = resolve(&self.config, &self.simplified, &options, samples).unwrap();
+        let Choice { options, notes } = resolve(&self.config, &self.simplified, &options, samples).unwrap();
         let executable = compile(&self.config, &self.simplified, &options, &mut Weights::default()).unwrap();
         let program = &executable.program;
         let cycles = run_with_host(&self.config, &program.code, &program.syncs()).cycles;
-        (executable, cycles, told)
+        (executable, cycles, notes)
     }
 
     /// Returns the fraction of inputs with the same class, and the signal-to-noise ratio.
@@ -165,7 +165,7 @@ fn table(name: &str, tried: &Tried, labels: Option<&[usize]>) {
         ("chosen", WeightBits::Fitting, Activations::Bits8),
     ];
     for (way, bits, activations) in ways {
-        let (executable, cycles, told) = tried.program(bits, activations);
+        let (executable, cycles, notes) = tried.program(bits, activations);
         let found = outputs(&tried.config, &executable, &tried.inputs);
         let (same, decibels) = tried.agreement(&found);
         let right = labels.map(|labels| {
@@ -175,7 +175,7 @@ fn table(name: &str, tried: &Tried, labels: Option<&[usize]>) {
             "{name:<12} {way:<7} {cycles:>10} cycles, {:5.1} % as the model, {decibels:5.1} dB, error of the reconstruction {:.4}, right {right:?} {}",
             100.0 * same,
             tried.reconstruction(&found),
-            told.join(" "),
+            notes.join(" "),
         );
     }
 }
@@ -198,10 +198,10 @@ fn resnet8_is_as_right_as_in_float() {
     let (images, labels) = pictures();
     for (kind, samples) in [("float", &images[..]), ("int8", &[])] {
         let tried = Tried::new(&IC, kind, samples, &images);
-        let (executable, _, told) = tried.program(WeightBits::Fitting, Activations::Bits8);
+        let (executable, _, notes) = tried.program(WeightBits::Fitting, Activations::Bits8);
         let found = outputs(&tried.config, &executable, &tried.inputs);
         let right = found.iter().zip(&labels).filter(|(found, label)| largest(found) == **label).count();
-        println!("{kind}: {right} of 10, {told:?}");
+        println!("{kind}: {right} of 10, {notes:?}");
         assert!(right >= 9, "{kind}: {right} of 10 right");
     }
 }

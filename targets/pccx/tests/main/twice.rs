@@ -8,7 +8,7 @@ use npukit_pccx::internals::check::findings;
 use npukit_pccx::internals::lower::Executable;
 use npukit_pccx::internals::runtime::{self, Session};
 use npukit_pccx::{Config, Machine};
-use npukit_target::{Compiled, Finding, Inputs, RunOptions, RunResult, Unset};
+use npukit_target::{Compiled, Finding, Inputs, RunOptions, RunResult, UninitMemory};
 
 /// Returns the results on a machine after its reset; checks that a machine full of garbage gives
 /// the same, twice.
@@ -20,7 +20,7 @@ pub(crate) fn run(config: &Config, executable: &Executable, inputs: &[Tensor]) -
         Vec::<&Finding>::new()
     );
     let plain = runtime::run(config, program, host, inputs).unwrap();
-    let mut machine = Machine::with(config, Unset::Garbage(7)).unwrap();
+    let mut machine = Machine::with(config, UninitMemory::Garbage(7)).unwrap();
     let mut session = Session::new(&mut machine, program, host).unwrap();
     for time in 1..=2 {
         assert_eq!(session.run(inputs).unwrap(), plain, "run {time} on garbage");
@@ -35,7 +35,7 @@ pub(crate) fn run_compiled(program: &dyn Compiled, inputs: &Inputs) -> RunResult
         program.run_with(inputs, &RunOptions { unset, times, ..RunOptions::default() }).unwrap()
     };
     let plain = program.run(inputs).unwrap();
-    assert_eq!(run(Unset::Garbage(7), 2), plain);
-    assert_eq!(run(Unset::Poison, 2), plain);
+    assert_eq!(run(UninitMemory::Garbage(7), 2), plain);
+    assert_eq!(run(UninitMemory::Poison, 2), plain);
     plain
 }

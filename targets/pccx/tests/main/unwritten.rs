@@ -12,7 +12,8 @@ use npukit_pccx::internals::op::{
 };
 use npukit_pccx::{Codec, Config, Machine, PCCX, Program, decode_program};
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, TargetError, TimeOptions, Unset,
+    Compiled, HazardMode, InstanceSpec, ReadError, RunOptions, Severity, TargetError, TimeOptions,
+    UninitMemory,
 };
 use proptest::prelude::*;
 
@@ -20,7 +21,7 @@ use crate::net::Net;
 use crate::twice::run_compiled;
 
 fn words(text: &str) -> Vec<u8> {
-    PCCX.instance(Source::Preset("extended"))
+    PCCX.instance(InstanceSpec::Preset("extended"))
         .unwrap()
         .assemble("test.s", text, &npukit_target::NoFiles)
         .unwrap()
@@ -144,15 +145,15 @@ fn runs_and_times_are_refused_where_hardware_may_differ() {
     let found = broken.lint().unwrap();
     assert!(found.iter().all(|found| found.code == "unfenced-access" && found.severity == Severity::Error));
     assert!(found[0].layer.is_some() && found[0].message.contains("which the async MEMCPY of instruction"));
-    for meaning in [Meaning::Agreed, Meaning::Hardware] {
+    for meaning in [HazardMode::Agreed, HazardMode::Hardware] {
         let options = RunOptions { meaning, ..RunOptions::default() };
         assert!(matches!(broken.run_with(&inputs, &options), Err(TargetError::Differs(all)) if all == found));
         let options = TimeOptions { meaning, ..TimeOptions::default() };
         assert!(matches!(broken.time(&options), Err(TargetError::Differs(_))));
     }
-    let sequential = RunOptions { meaning: Meaning::Sequential, ..RunOptions::default() };
+    let sequential = RunOptions { meaning: HazardMode::Sequential, ..RunOptions::default() };
     assert_eq!(broken.run_with(&inputs, &sequential).unwrap(), expected);
-    let options = TimeOptions { meaning: Meaning::Sequential, ..TimeOptions::default() };
+    let options = TimeOptions { meaning: HazardMode::Sequential, ..TimeOptions::default() };
     assert!(broken.time(&options).is_ok());
 }
 
@@ -163,16 +164,20 @@ fn poison_is_a_fault_that_names_its_place() {
     let first = program.code.iter().position(|op| matches!(op, Op::Memcpy(_))).unwrap();
     program.code[first] = Op::Kick;
     let broken = load(&program, &host);
-    let options = RunOptions { meaning: Meaning::Sequential, ..RunOptions::default() };
+    let options = RunOptions { meaning: HazardMode::Sequential, ..RunOptions::default() };
     assert!(broken.run_with(&inputs, &options).is_ok(), "zeros and the sequence");
-    let error =
-        broken.run_with(&inputs, &RunOptions { unset: Unset::Poison, ..options }).unwrap_err().to_string();
+    let error = broken
+        .run_with(&inputs, &RunOptions { unset: UninitMemory::Poison, ..options })
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("instruction ") && error.contains(" (layer `") && error.contains(" of L2 word 0x"),
         "{error}"
     );
     // Results depend on garbage, and differ for different garbage.
-    let on = |seed| broken.run_with(&inputs, &RunOptions { unset: Unset::Garbage(seed), ..options }).unwrap();
+    let on = |seed| {
+        broken.run_with(&inputs, &RunOptions { unset: UninitMemory::Garbage(seed), ..options }).unwrap()
+    };
     assert_ne!(on(1), on(2));
 }
 
@@ -211,7 +216,7 @@ fn lint_of_words_has_a_code_for_everything() {
             ("reserved-cvo-func", error, Some(3)),
         ]
     );
-    let instance = PCCX.instance(Source::Default).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Default).unwrap();
     assert_eq!(instance.lint("a.bin", &bytes, None).unwrap().len(), 4);
     let short = instance.lint("a.bin", &bytes[..5], None).unwrap_err().to_string();
     assert!(short.contains("a.bin: only 5 of the 8 bytes of an instruction are left"), "{short}");
@@ -270,7 +275,7 @@ proptest! {
             return Ok(());
         }
         let on = |seed| {
-            let mut machine = Machine::with(&config, Unset::Garbage(seed)).unwrap();
+            let mut machine = Machine::with(&config, UninitMemory::Garbage(seed)).unwrap();
             let image = npukit_pccx::WeightImage::new(5, 12, &[3; 60], None).unwrap();
             (0..all.len()).for_each(|_| machine.bind_weights(image.clone().into()));
             let host: Vec<u8> = (0..64).map(|byte| byte % 61).collect();

@@ -9,7 +9,7 @@ use npukit_pccx::internals::clock::run_with_host;
 use npukit_pccx::internals::lower::{Activations, Options, Scales, WeightBits, WeightPath, Weights, compile};
 use npukit_pccx::internals::weight_bits::{Choice, Samples, resolve};
 use npukit_pccx::{Config, Op, PCCX, Reading};
-use npukit_target::{CompileOptions, Config as Source, TypicalInputs};
+use npukit_target::{CompileOptions, InstanceSpec, TypicalInputs};
 
 use crate::compile::Files;
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, instances, run_with};
@@ -133,12 +133,12 @@ fn choice(graph: &Graph, weight_bits: WeightBits, samples: &[Vec<Tensor>]) -> Ch
 #[test]
 fn layers_that_suffer_are_found_on_samples() {
     let (graph, samples) = one_layer_suffers();
-    let Choice { options, told } = choice(&graph, WeightBits::Auto, &samples);
+    let Choice { options, notes } = choice(&graph, WeightBits::Auto, &samples);
     let WeightBits::Steps { wide: steps, .. } = &options.weight_bits else { panic!("{options:?}") };
-    assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{told:?}");
+    assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [2], "{notes:?}");
     assert!(
-        told[0].starts_with("weight_bits: by 4 samples, 1 of 4 products have 8-bit weights (`v"),
-        "{told:?}"
+        notes[0].starts_with("weight_bits: by 4 samples, 1 of 4 products have 8-bit weights (`v"),
+        "{notes:?}"
     );
     // By default, layers that lose accuracy with 4 bits get 8 bits if samples show a gain.
     let weight_bits = WeightBits::Steps { wide: steps.clone(), is_auto: false };
@@ -165,14 +165,14 @@ fn integers_of_8_bits_are_kept_without_samples() {
     let found = choice(&net.graph, WeightBits::Fitting, &[]);
     let WeightBits::Steps { wide: steps, .. } = &found.options.weight_bits else { panic!("{found:?}") };
     assert_eq!(steps.iter().copied().collect::<Vec<_>>(), [1]);
-    assert!(found.told[0].starts_with("weights of 1 of 2 products are 8-bit integers"), "{:?}", found.told);
+    assert!(found.notes[0].starts_with("weights of 1 of 2 products are 8-bit integers"), "{:?}", found.notes);
 }
 
 /// The program and its files record the layers with 8 bits.
 #[test]
 fn programs_of_both_are_read_again() {
     let (graph, samples) = one_layer_suffers();
-    let instance = PCCX.instance(Source::Preset("reference")).unwrap();
+    let instance = PCCX.instance(InstanceSpec::Preset("reference")).unwrap();
     let samples = TypicalInputs { tensors: samples.into(), made_up: false };
     let options = BTreeMap::from([("weight_bits".to_owned(), "auto".to_owned())]);
     let options =

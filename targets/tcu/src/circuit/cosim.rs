@@ -1,4 +1,4 @@
-//! [`Beside`]: a program's run on the circuit, compared with machine and clock. The expected
+//! [`ExpectedRun`]: a program's run on the circuit, compared with machine and clock. The expected
 //! results are computed first; then `compare` finds the first instruction at which the circuit
 //! differs.
 
@@ -94,7 +94,7 @@ pub enum CosimError {
 }
 
 /// A program with its expected results.
-pub struct Beside<'p> {
+pub struct ExpectedRun<'p> {
     program: &'p Program,
     /// Number of instructions before the program, which do the driver's work or fill memories.
     before: usize,
@@ -111,7 +111,7 @@ pub struct Beside<'p> {
     run: Run,
 }
 
-impl<'p> Beside<'p> {
+impl<'p> ExpectedRun<'p> {
     /// Creates the comparison of the program on `inputs` (raw scalars, whole vectors, in program
     /// order).
     ///
@@ -192,8 +192,8 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
     let own = options.latency.unwrap_or(memory.write_response_latency); // Default: the board's.
     let write_response_latency = options.response_latency.unwrap_or(own); // Default: as for reads.
     for (key, latency) in [("latency", read_latency), ("response-latency", write_response_latency)] {
-        if !(1..=MOST_LATENCY).contains(&latency) {
-            let reason = format!("must be 1 to {MOST_LATENCY} cycles for memory on a bus");
+        if !(1..=MAX_LATENCY).contains(&latency) {
+            let reason = format!("must be 1 to {MAX_LATENCY} cycles for memory on a bus");
             return Err(TargetError::option(key, &latency.to_string(), reason));
         }
     }
@@ -202,7 +202,7 @@ fn with_latencies(memory: ClockParams, options: &CosimOptions) -> Result<ClockPa
 }
 
 /// Maximum latency of simulated memory, in cycles.
-const MOST_LATENCY: u64 = 65_535;
+const MAX_LATENCY: u64 = 65_535;
 
 fn moves_window(op: &Op) -> bool {
     let offsets = [Register::Dram0Offset as u8, Register::Dram1Offset as u8];
@@ -237,9 +237,9 @@ fn notes(before: Option<&str>, stalls: bool, loses: bool, moves: bool) -> Vec<St
     let stalled = "memory and streams wait at random: cycles are not compared";
     let waits = "the clock times the released circuit, which loses additions of this program: cycles are not compared";
     let moved = "vectors of DRAM are numbered from the start of their bank, independent of its window";
-    let told = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
-    let told = told.filter(|(holds, _)| *holds).map(|(_, note)| note);
-    before.into_iter().chain(told).map(str::to_owned).collect()
+    let added = [(stalls, stalled), (loses, waits), (moves, moved)].into_iter();
+    let added = added.filter(|(holds, _)| *holds).map(|(_, note)| note);
+    before.into_iter().chain(added).map(str::to_owned).collect()
 }
 
 /// Returns files and arguments of the simulator.

@@ -26,7 +26,7 @@ pub(super) struct Array {
     /// Cycle of the last shift of weights.
     pub(super) loaded: Cycle,
     /// Weights loaded while others are in use; `None` if the instance does not support it.
-    beside: Option<Beside>,
+    beside: Option<WeightLoads>,
     /// Results in flight, from their rows until they are taken; `None` if rows enter only after
     /// their results have been requested.
     ahead: Option<Pass>,
@@ -50,7 +50,7 @@ impl Array {
             drained: 0,
             windows: VecDeque::new(),
             loaded: 0,
-            beside: overlap.double_weights.then(|| Beside::new(array_size)),
+            beside: overlap.double_weights.then(|| WeightLoads::new(array_size)),
             ahead: overlap.pipelined_simd.then(|| Pass::new(2 * array_size)),
             computed_rows: 0,
             weight_rows: 0,
@@ -165,7 +165,7 @@ impl Array {
 
     /// Returns the unit that loads weights while others are in use; `None` if the instance does not
     /// have it.
-    pub(super) const fn beside(&mut self) -> Option<&mut Beside> {
+    pub(super) const fn beside(&mut self) -> Option<&mut WeightLoads> {
         self.beside.as_mut()
     }
 
@@ -182,7 +182,7 @@ impl Array {
     /// Exchanges the weights in use for those loaded before a product whose instruction was queued
     /// at `queued`. The exchange takes a cycle of its own.
     pub(super) fn exchange(&mut self, queued: Cycle) {
-        let Some(loaded) = self.beside.as_mut().and_then(Beside::take_loaded) else { return };
+        let Some(loaded) = self.beside.as_mut().and_then(WeightLoads::take_loaded) else { return };
         let (_, control) = self.expand(queued);
         let free = control.max(self.last + 1);
         let at = free.max(loaded + 1);
@@ -239,7 +239,7 @@ impl Array {
 
 /// Weights that are loaded while others are in use.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct WeightLoads {
     /// Queue of loading instructions.
     pub(super) instructions: Pass,
     /// Whether weights have been loaded since the last product.
@@ -255,7 +255,7 @@ pub(super) struct Beside {
 /// Number of load instructions that can wait for the array.
 pub(super) const LOADS: usize = 4;
 
-impl Beside {
+impl WeightLoads {
     fn new(array_size: usize) -> Self {
         let size = array_size as u64;
         Self { instructions: Pass::new(LOADS), is_loaded: false, last: 0, exchanged: None, size }

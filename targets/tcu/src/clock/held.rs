@@ -1,4 +1,4 @@
-//! Time that the decoder held an instruction: `Held`.
+//! Time that the decoder held an instruction: `DecoderHold`.
 
 use crate::clock::queue::Cycle;
 use crate::clock::slice::Waiting;
@@ -9,7 +9,7 @@ pub(super) const FIRST: Cycle = 2;
 
 /// Time that the decoder held an instruction, and the unit that it waited for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct DecoderHold {
     /// Cycle in which the instruction arrived.
     pub(super) from: Cycle,
     /// Cycle in which its last part was taken.
@@ -18,7 +18,7 @@ pub(super) struct Held {
     pub(super) by: Unit,
 }
 
-impl Held {
+impl DecoderHold {
     /// Returns the number of cycles after the first.
     pub(super) const fn waited(self) -> u64 {
         self.until - self.from

@@ -10,11 +10,11 @@ use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Routed, Router, To};
 use super::slice::Spans;
 use super::stall::{Stall, StallMeter, Stalled, Stalls};
-use super::steady::{Kept, Steady};
+use super::steady::{Steady, StoredTimes};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
-use crate::clock::held::{FIRST, Held};
+use crate::clock::held::{DecoderHold, FIRST};
 use crate::clock::samples::Port;
 use crate::config::packing::Packing;
 use crate::config::{ClockParams, Config, Overlap, Reading};
@@ -26,7 +26,7 @@ use crate::machine::configuration::Configuration;
 const BEHIND: Cycle = 8;
 
 /// Minimum number of key vectors for which a lookup is simulated without the cache.
-const MOST_KEYS: u64 = 1 << 20;
+const MAX_KEYS: u64 = 1 << 20;
 
 /// Minimum base-2 logarithm of the stride for which an instruction is simulated without the cache.
 const LONGEST_STRIDE: u32 = 32;
@@ -47,7 +47,7 @@ pub(super) struct Machine {
     /// Queues in front of local memory; `None` on the released hardware.
     lanes: Option<Lanes>,
     /// Last reported cycles of port B and of the array, so that reported slices do not overlap.
-    told: [Cycle; 2],
+    reported: [Cycle; 2],
     /// Whether the instance overlaps work that the released hardware does not.
     overlaps: bool,
     /// Cycle of the last write of port A.
@@ -110,7 +110,7 @@ impl Machine {
             port_a: ReadPort::default(),
             local_from: FIRST,
             lanes: overlap.has_queues().then(|| Lanes::new(overlap)),
-            told: [0; 2],
+            reported: [0; 2],
             overlaps: overlap != Overlap::RELEASED,
             local_written: 0,
             local_a_accesses: 0,
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     /// Runs the next instruction; the decoder does not apply it to its registers yet.
-    pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
+    pub(super) fn step(&mut self, op: &Op) -> Result<DecoderHold, Stuck> {
         self.spans = Spans::NONE;
         self.router.hold();
         self.local_from = self.head;
@@ -156,7 +156,7 @@ impl Machine {
         if accept.at >= NEVER {
             return Err(Stuck { from: self.head, unit: accept.unit });
         }
-        let held = Held { from: self.head, until: accept.at, by: accept.unit };
+        let held = DecoderHold { from: self.head, until: accept.at, by: accept.unit };
         self.spans.set(Unit::Decoder, held.from, held.until);
         self.head = held.until + 1;
         Ok(held)
@@ -364,7 +364,7 @@ impl Machine {
                 let keys = if op == SimdOp::Lookup { self.accumulator.tables().keys() } else { 0 };
                 let rest = u64::from(sub) << 1 | u64::from(write);
                 let write = write.then_some(write_address);
-                if keys < MOST_KEYS { pack(8, accumulate, read, write, rest | keys << 33) } else { None }
+                if keys < MAX_KEYS { pack(8, accumulate, read, write, rest | keys << 33) } else { None }
             }
             _ => pack(9, false, false, None, 0),
         }
@@ -441,7 +441,7 @@ impl Machine {
         let mut stalls = Vec::new();
         for (meter, bank) in self.meters() {
             stalls.extend(meter.take().map(|stalled| {
-                let (unit, on) = stalled.stall.told(bank);
+                let (unit, on) = stalled.stall.described(bank);
                 (unit, on, stalled)
             }));
         }
@@ -512,7 +512,7 @@ impl Machine {
             self.spans.set(Unit::LocalA, first_read, last_read);
         }
         if self.overlaps {
-            self.spans.set_after(Unit::Array, first_entered, entered, &mut self.told[1]);
+            self.spans.set_after(Unit::Array, first_entered, entered, &mut self.reported[1]);
         } else {
             self.spans.set(Unit::Array, first_entered, entered);
         }
@@ -563,7 +563,7 @@ impl Machine {
                     first.get_or_insert(last);
                 }
                 let (first_read, read) = (side.first, side.last());
-                self.spans.set_after(Unit::LocalB, first_read, read, &mut self.told[0]);
+                self.spans.set_after(Unit::LocalB, first_read, read, &mut self.reported[0]);
                 self.host.vectors += side.vectors;
                 lanes.leave(Lane::Weights, touch, read);
                 accept.and(entered, Unit::LocalB)
@@ -577,7 +577,7 @@ impl Machine {
             }
         };
         // Default: an instruction has at least one row.
-        self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.told[1]);
+        self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.reported[1]);
         if let Some(beside) = array.beside() {
             beside.instructions.leave(last);
         }
@@ -678,7 +678,7 @@ impl Machine {
             let mut side = lanes.side(lane, from);
             let taken =
                 if fetches { dram.read(head, span, &mut side) } else { dram.write(head, span, &mut side) };
-            self.spans.set_after(Unit::LocalB, side.first, side.last(), &mut self.told[0]);
+            self.spans.set_after(Unit::LocalB, side.first, side.last(), &mut self.reported[0]);
             self.host.vectors += side.vectors;
             self.spans.set(unit, taken.first_beat, taken.last_beat);
             lanes.leave(lane, touch, taken.port_b);
@@ -874,7 +874,7 @@ impl Product<'_> {
     }
 }
 
-impl Kept for Product<'_> {
+impl StoredTimes for Product<'_> {
     fn is_settled(&self) -> bool {
         self.machine.array.is_settled()
     }

@@ -15,7 +15,7 @@ use super::queue::Cycle;
 use crate::isa::op::Op;
 
 /// Maximum number of words that a thread caches per design.
-const MOST_WORDS: usize = 8 << 20;
+const MAX_WORDS: usize = 8 << 20;
 
 /// Maximum number of designs for which a thread caches states.
 const DESIGNS: usize = 4;
@@ -90,7 +90,7 @@ impl States {
     /// Runs instructions up to the first one that hangs, or after which times are too far apart to
     /// be recorded. Returns their number, and whether the last one hangs.
     fn run(&mut self, machine: &mut Machine, ops: &[Op]) -> (usize, bool) {
-        if self.words > MOST_WORDS {
+        if self.words > MAX_WORDS {
             *self = Self::new(machine);
         }
         let Some(mut at) = self.place(machine) else { return (0, false) };
@@ -147,7 +147,7 @@ mod tests {
     use crate::clock::steady::tests::any_op;
     use crate::clock::{Clock, Meter};
     use crate::config::{ClockParams, Config};
-    use crate::lower::Minimise;
+    use crate::lower::Minimize;
     use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};
 
@@ -169,8 +169,8 @@ mod tests {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20), (200, 200)] {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
-            for minimise in [Minimise::Estimator, Minimise::Clock(ClockParams::with_latency(latency))] {
-                let ops = cheapest(&model, &config, None, minimise, Effort::Quick)
+            for minimize in [Minimize::Estimator, Minimize::Clock(ClockParams::with_latency(latency))] {
+                let ops = cheapest(&model, &config, None, minimize, Effort::Quick)
                     .expect("it can be scheduled")
                     .ops;
                 let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };

@@ -3,7 +3,7 @@
 
 use super::machine::Machine;
 use super::queue::{Cycle, NEVER};
-use crate::clock::held::Held;
+use crate::clock::held::DecoderHold;
 use crate::clock::samples::{Port, Sample};
 use crate::config::Reading;
 use crate::isa::op::{Op, Register};
@@ -30,7 +30,7 @@ impl<'a> Sampler<'a> {
 
     /// Produces the samples up to the end of an instruction that the decoder held; all their events
     /// are known now.
-    pub(super) fn held(&mut self, machine: &mut Machine, held: Held) {
+    pub(super) fn held(&mut self, machine: &mut Machine, held: DecoderHold) {
         self.start(machine, 0);
         while let Some(at) = self.next.filter(|at| *at <= held.until) {
             let valid = at >= held.from;
@@ -43,9 +43,9 @@ impl<'a> Sampler<'a> {
     pub(super) fn obeyed(&mut self, machine: &Machine, op: &Op, until: Cycle) {
         if machine.interval() == 0 {
             self.next = None;
-            let is_told =
+            let is_shown =
                 matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
-            self.complete(machine, is_told, until + 1);
+            self.complete(machine, is_shown, until + 1);
         }
         self.start(machine, until + 1);
     }
@@ -72,10 +72,10 @@ impl<'a> Sampler<'a> {
     /// Completes a started block with invalid samples, beginning at `from`, when sampling stops. A
     /// block without samples is also completed if `is_told` is set. The released hardware streams
     /// nothing instead.
-    fn complete(&mut self, machine: &Machine, is_told: bool, from: Cycle) {
+    fn complete(&mut self, machine: &Machine, is_shown: bool, from: Cycle) {
         let are_there = machine.configuration().reading() == Reading::Seed;
         let missing = self.block - self.count % self.block;
-        let is_first = is_told && self.count == 0;
+        let is_first = is_shown && self.count == 0;
         if are_there && self.invalid == 0 && (is_first || missing < self.block) {
             (self.invalid, self.fill) = (missing, from);
         }

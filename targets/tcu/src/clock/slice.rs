@@ -78,13 +78,13 @@ impl Spans {
         }
     }
 
-    /// Records the work of a unit that handles several instructions at once. Cycles up to `told`,
-    /// the last cycle reported so far, are skipped, so that slices stay in order.
-    pub(super) fn set_after(&mut self, unit: Unit, start: Cycle, end: Cycle, told: &mut Cycle) {
-        let start = start.max(*told + 1);
+    /// Records the work of a unit that handles several instructions at once. Cycles up to
+    /// `reported`, the last cycle reported so far, are skipped, so that slices stay in order.
+    pub(super) fn set_after(&mut self, unit: Unit, start: Cycle, end: Cycle, reported: &mut Cycle) {
+        let start = start.max(*reported + 1);
         if start <= end {
             self.set(unit, start, end);
-            *told = end;
+            *reported = end;
         }
     }
 

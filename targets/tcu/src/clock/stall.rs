@@ -160,7 +160,7 @@ impl StallMeter {
 impl Stall {
     /// Returns the waiting unit and the text for what it waits for. `read` and `write` are the
     /// units of the bank to which the stall belongs.
-    pub(super) fn told(self, [read, write]: [Unit; 2]) -> (Unit, &'static str) {
+    pub(super) fn described(self, [read, write]: [Unit; 2]) -> (Unit, &'static str) {
         let single = Self::ALL.into_iter().find(|(stall, ..)| *stall == self).map(|(_, unit, on)| (unit, on));
         let of_bank = || Self::OF_A_BANK.into_iter().find(|(stall, _)| *stall == self);
         let unit = if self == Self::WritesUnderWay { write } else { read };

@@ -11,7 +11,7 @@ use super::queue::Cycle;
 
 /// Times and counters that a unit stores from vector to vector. Visits always pass the same values
 /// in the same order; a visitor may change them.
-pub(super) trait Kept {
+pub(super) trait StoredTimes {
     /// Visits the times that vectors advance or wait for.
     fn times(&mut self, visit: impl FnMut(&mut Cycle));
     /// Visits the counters, which only grow.
@@ -56,7 +56,7 @@ impl Steady {
     }
 
     /// Called after `done` of `size` vectors. Returns whether the rest has been skipped.
-    pub(super) fn leap(&mut self, done: u64, size: u64, kept: &mut impl Kept) -> bool {
+    pub(super) fn leap(&mut self, done: u64, size: u64, kept: &mut impl StoredTimes) -> bool {
         if done != self.next || (self.state == State::New && size - done < WORTH) {
             return false;
         }
@@ -83,7 +83,7 @@ impl Steady {
 
     /// Records all values. Returns whether they advanced like between the previous two
     /// observations, and their number.
-    fn look(&mut self, kept: &mut impl Kept) -> (bool, usize) {
+    fn look(&mut self, kept: &mut impl StoredTimes) -> (bool, usize) {
         let (mut alike, mut i) = (true, 0);
         let Self { seen, steps, .. } = self;
         let mut visit = |value: &mut u64| {
@@ -103,7 +103,7 @@ impl Steady {
     }
 
     /// Whether all times that changed advanced by the same number of cycles.
-    fn is_in_step(&self, kept: &mut impl Kept, count: usize) -> bool {
+    fn is_in_step(&self, kept: &mut impl StoredTimes, count: usize) -> bool {
         let mut times = 0;
         kept.times(|_| times += 1);
         let mut moved = self.steps[..times.min(count)].iter().filter(|&&step| step != 0);
@@ -113,7 +113,7 @@ impl Steady {
     }
 
     /// Advances all values by `vectors` vectors.
-    fn advance(&self, kept: &mut impl Kept, vectors: u64) {
+    fn advance(&self, kept: &mut impl StoredTimes, vectors: u64) {
         let mut steps = self.steps.iter();
         // Default: every value has a step; otherwise nothing was in lockstep.
         let mut visit = |value: &mut u64| *value += steps.next().map_or(0, |step| step * vectors);
@@ -131,7 +131,7 @@ pub(super) mod tests {
     use crate::clock::machine::Machine;
     use crate::config::{ClockParams, Config};
     use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-    use crate::lower::Minimise;
+    use crate::lower::Minimize;
     use crate::lower::schedule::search::tests as search;
     use crate::lower::schedule::{Effort, cheapest};
 
@@ -202,7 +202,7 @@ pub(super) mod tests {
         for (accumulator_depth, latency) in [(50, 3), (50, 60), (200, 20)] {
             let config = Config { local_depth: 400, accumulator_depth, ..search::config() };
             let model = search::model(&config);
-            let scheduled = cheapest(&model, &config, None, Minimise::Estimator, Effort::Thorough)
+            let scheduled = cheapest(&model, &config, None, Minimize::Estimator, Effort::Thorough)
                 .expect("it can be scheduled");
             let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
             let machine = Clock::new(&config, params).expect("whole beats").machine;

@@ -4,7 +4,7 @@ use super::hang::Hang;
 use super::signal::Signal;
 use super::stall::Stalls;
 use super::unit::Unit;
-use crate::clock::held::{FIRST, Held};
+use crate::clock::held::{DecoderHold, FIRST};
 use crate::clock::moved_writes::MovedWrites;
 use crate::machine::losing::LostWrite;
 
@@ -105,7 +105,7 @@ pub struct Timeline {
 
 impl Timeline {
     /// Records that the decoder accepted the next instruction.
-    pub(super) fn accepted(&mut self, held: Held) {
+    pub(super) fn accepted(&mut self, held: DecoderHold) {
         self.accept.push(held.until);
         if let Some(sum) = self.waits.get_mut(held.by as usize) {
             *sum += held.waited();

@@ -27,9 +27,9 @@ impl Config {
 
     /// Maximum number of lookup tables such that every result, including the difference, has a
     /// register.
-    pub const MOST_TABLES: usize = 15;
+    pub const MAX_TABLES: usize = 15;
 
-    /// Returns the instance with `tables` lookup tables, 1 to [`Config::MOST_TABLES`], and at least
+    /// Returns the instance with `tables` lookup tables, 1 to [`Config::MAX_TABLES`], and at least
     /// one register per result of a lookup.
     #[must_use]
     pub fn with_lookup(self, tables: usize) -> Self {

@@ -95,16 +95,17 @@ mod tests {
         let mut bad = tree(&board.config, &board.system);
         bad["array_size"] = json!(0);
         bad["stride0_depth"] = json!(33);
-        let told = from_tree(board.clone(), bad).unwrap_err();
+        let message = from_tree(board.clone(), bad).unwrap_err();
         let wanted =
             "`array_size` is 0, but must be an integer from 1 to 1024; `stride0_depth` is 33, but must be";
-        assert!(told.starts_with(wanted), "{told}");
+        assert!(message.starts_with(wanted), "{message}");
         let mut bad = tree(&board.config, &board.system);
         bad["system"]["axi_width_bits"] = json!(4);
-        let told = from_tree(board, bad).unwrap_err();
+        let message = from_tree(board, bad).unwrap_err();
         assert!(
-            told.contains("a whole number from 8 to 1024 for `axi_width_bits`") && !told.contains("line"),
-            "{told}"
+            message.contains("a whole number from 8 to 1024 for `axi_width_bits`")
+                && !message.contains("line"),
+            "{message}"
         );
     }
 }

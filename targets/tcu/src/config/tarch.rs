@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{Config, DataType, Overlap, Reading};
 use crate::config::ClockError;
-use crate::config::keys::shown;
+use crate::config::json_fields::shown;
 
 /// Largest depth of a memory in vectors: with 62-bit addresses, the sum of two never overflows.
 pub const MAX_DEPTH: u64 = 1 << 62;

@@ -9,7 +9,7 @@
 mod channel_means;
 mod composites;
 pub mod lines;
-mod normalised_sums;
+mod normalized_sums;
 mod parts;
 mod pixel_groups;
 #[cfg(test)]
@@ -44,7 +44,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     }
     unread_pixels::rewrite(&mut graph);
     thresholds::rewrite(&mut graph, config);
-    normalised_sums::rewrite(&mut graph, config);
+    normalized_sums::rewrite(&mut graph, config);
     wide_means::rewrite(&mut graph);
     pixel_groups::rewrite(&mut graph, config);
     graph.validate().ok().map(|()| graph)
@@ -52,7 +52,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
 
 /// Returns the graph with the nodes that `composites` and `channel_means` decompose; `None` if it
 /// is invalid.
-pub fn taken_apart(graph: &Graph, config: &Config) -> Option<Graph> {
+pub fn decomposed(graph: &Graph, config: &Config) -> Option<Graph> {
     graph.validate().ok()?;
     let mut graph = graph.clone();
     composites::rewrite(&mut graph, config);

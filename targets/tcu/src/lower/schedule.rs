@@ -25,7 +25,7 @@ use super::memory::arena::Arena;
 use super::memory::next_use::NextUse;
 use super::memory::{Plan, Strategy};
 use super::schedule::choices::Choices;
-use super::schedule::cost::Minimise;
+use super::schedule::cost::Minimize;
 use super::schedule::search::{Attempt, Known, MAX_INSTRUCTIONS, Search};
 use super::schedule::timed::{Timed, Timing, timed};
 use super::tile::{Context, State, TileError};
@@ -74,7 +74,7 @@ pub fn cheapest(
     model: &Model,
     config: &Config,
     strategy: Option<Strategy>,
-    minimise: Minimise,
+    minimize: Minimize,
     effort: Effort,
 ) -> Result<Scheduled, LowerError> {
     let (first, others) = match (strategy, effort) {
@@ -88,7 +88,7 @@ pub fn cheapest(
     let others: Vec<Plan> = others.iter().filter_map(plan).collect();
     let layers = model.layers.len();
     let phase = &Phase::counting("schedule", 2 * (1 + others.len()) * layers);
-    let task = Task { model, config, minimise, phase, known: &Known::default(), effort };
+    let task = Task { model, config, minimize, phase, known: &Known::default(), effort };
     let mut best = first.and_then(|plan| task.schedule(plan, u64::MAX));
     for (others_done, plan) in others.into_iter().enumerate() {
         phase.reach(2 * (1 + others_done) * layers);
@@ -111,12 +111,12 @@ pub fn again(
     config: &Config,
     strategy: Option<Strategy>,
     choices: Choices,
-    minimise: Minimise,
+    minimize: Minimize,
 ) -> Result<Scheduled, LowerError> {
     let Choices { strategy: chosen, by_next_use, tilings } = choices;
     let plan = planned(model, config, chosen, strategy.is_some())?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let task = Task { model, config, minimise, phase, known: &Known::default(), effort: Effort::Thorough };
+    let task = Task { model, config, minimize, phase, known: &Known::default(), effort: Effort::Thorough };
     let arena = Arena::new(plan.arena.clone());
     let arena = if by_next_use { arena.by_next_use(NextUse::new(model)) } else { arena };
     let mut state = task.state(arena);
@@ -133,8 +133,8 @@ pub fn again(
 pub fn draft(model: &Model, config: &Config, strategy: Option<Strategy>) -> Result<Scheduled, LowerError> {
     let plan = planned(model, config, strategy.unwrap_or(Strategy::LocalIsolated), true)?;
     let phase = &Phase::counting("schedule", model.layers.len());
-    let (minimise, effort) = (Minimise::Estimator, Effort::Quick);
-    let task = Task { model, config, minimise, phase, known: &Known::default(), effort };
+    let (minimize, effort) = (Minimize::Estimator, Effort::Quick);
+    let task = Task { model, config, minimize, phase, known: &Known::default(), effort };
     let mut state = task.state(Arena::new(plan.arena.clone()));
     task.layers(&mut state, Search::draft(), plan, u64::MAX)
 }
@@ -159,14 +159,14 @@ fn given_up(strategy: Strategy, reason: &LowerError) {
 
 /// Number of evictions up to which a second schedule is tried. Comparing tilings scans all of local
 /// memory per eviction, which takes ResNet-50 from 18 seconds to minutes for 0.3 % of its cycles.
-const MOST_GIVEN_UP: usize = 500;
+const MAX_ATTEMPTS: usize = 500;
 
 /// Scheduling job; advances `phase` by one step per layer.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     model: &'a Model,
     config: &'a Config,
-    minimise: Minimise,
+    minimize: Minimize,
     phase: &'a Phase,
     /// Best tilings found for earlier layers of the same shape.
     known: &'a Known,
@@ -198,7 +198,7 @@ impl Task<'_> {
 
     /// Returns the state before the first layer, with `arena`.
     fn state(self, arena: Arena) -> State {
-        State::new(self.config, self.minimise.waits(self.config), arena)
+        State::new(self.config, self.minimize.waits(self.config), arena)
     }
 
     /// Schedules under a plan, at most twice. The first run evicts the least recently needed
@@ -214,7 +214,7 @@ impl Task<'_> {
         let arena = Arena::new(plan.arena.clone());
         let mut state = self.state(arena.clone());
         let by_age = self.layers(&mut state, self.search(), plan.clone(), budget);
-        let again = self.effort == Effort::Thorough && (1..=MOST_GIVEN_UP).contains(&state.arena.gave_up);
+        let again = self.effort == Effort::Thorough && (1..=MAX_ATTEMPTS).contains(&state.arena.gave_up);
         let scheduled = if again {
             // Default: a failed first schedule leaves the budget unchanged.
             let budget = by_age.as_ref().map_or(budget, |by_age| by_age.cycles);
@@ -237,9 +237,9 @@ impl Task<'_> {
         plan: Plan,
         budget: u64,
     ) -> Result<Scheduled, LowerError> {
-        let Self { model, config, minimise, phase, .. } = self;
+        let Self { model, config, minimize, phase, .. } = self;
         let context = Context { model, plan: &plan, config };
-        let mut written = Written::new(minimise, config);
+        let mut written = ScheduleState::new(minimize, config);
         // Reads move across layers only after all layers are written; until then no program is too
         // long.
         let reads_ahead = config.overlap.has_queues() && written.meter.is_some();
@@ -257,14 +257,14 @@ impl Task<'_> {
         let ops = std::mem::take(&mut state.lir.ops);
         let cycles = written.meter.as_ref().map_or(state.lir.cycles, Meter::cycles);
         let mut whole = Whole { ops, layers, cycles, local };
-        if let Some(clock) = minimise.meter(config).filter(|_| reads_ahead) {
+        if let Some(clock) = minimize.meter(config).filter(|_| reads_ahead) {
             whole.read_ahead(&clock, &plan.arena);
         }
         if let (true, Some(layer)) = (whole.cycles >= budget, model.layers.last()) {
             return Err(too_long(layer, whole.ops.len()));
         }
         let Whole { ops, layers, cycles, local } = whole;
-        let clocked = minimise.clocked(written.meter.as_ref());
+        let clocked = minimize.clocked(written.meter.as_ref());
         // Last check: no program with a hazard leaves the compiler, whatever the stages above did.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
@@ -295,7 +295,7 @@ fn usage(plan: &Plan, state: &State) -> (Usage, Usage) {
 }
 
 /// State after the instructions written so far.
-struct Written {
+struct ScheduleState {
     /// Clock that measures them, if the clock is minimized.
     meter: Option<Meter>,
     /// Accumulator writes that are still pending.
@@ -304,11 +304,11 @@ struct Written {
     hides_reads: bool,
 }
 
-impl Written {
+impl ScheduleState {
     /// State before the first instruction.
-    fn new(minimise: Minimise, config: &Config) -> Self {
-        let hides_reads = minimise.hides_reads(config);
-        Self { meter: minimise.meter(config), pending: Pending::default(), hides_reads }
+    fn new(minimize: Minimize, config: &Config) -> Self {
+        let hides_reads = minimize.hides_reads(config);
+        Self { meter: minimize.meter(config), pending: Pending::default(), hides_reads }
     }
 
     /// Advances the state by `ops`.
@@ -323,13 +323,13 @@ impl Written {
 /// `budget`.
 fn schedule_layer(
     state: &mut State,
-    written: &mut Written,
+    written: &mut ScheduleState,
     search: &mut Search,
     context: Context<'_>,
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
-    let Written { meter, pending, hides_reads } = written;
+    let ScheduleState { meter, pending, hides_reads } = written;
     let count = if meter.is_some() { search.attempts_timed(context.config) } else { 1 };
     let attempts = search.layer(state, context, layer, count);
     let mut attempts = attempts.map_err(|error| insufficient(layer, context, error))?;

@@ -12,7 +12,7 @@ use npukit_numeric::{ArrayWeights, Number, Rows, Saturations, array_product};
 
 use crate::isa::fault::FaultKind;
 use crate::isa::op::SimdOp;
-use crate::machine::lanes;
+use crate::machine::alu;
 use crate::machine::lut::Tables;
 
 /// Scalars, and the operations of the array and the ALUs on them.
@@ -90,7 +90,7 @@ impl<F: Number> Arithmetic for F {
         out: &mut [F::Raw],
         saturations: &mut Saturations,
     ) {
-        lanes::operate::<F>(op, left, right, out, saturations);
+        alu::operate::<F>(op, left, right, out, saturations);
     }
 
     fn look_up(

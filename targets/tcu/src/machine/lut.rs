@@ -30,7 +30,7 @@ impl<T> Default for Tables<T> {
 
 /// Result of a lookup in one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LookupResult {
     /// `argument - key`, saturated, raw.
     pub difference: i32,
     /// Entry of the key.
@@ -70,14 +70,14 @@ impl<T: Copy> Tables<T> {
         &self,
         argument: T,
         saturations: &mut Saturations,
-    ) -> Result<Found, FaultKind> {
+    ) -> Result<LookupResult, FaultKind> {
         let keys = self.entries(0);
         let argument = F::to_raw(argument);
         let distance = |&key: &T| distance(F::FORMAT, argument, F::to_raw(key));
         // `min_by` returns the first of equal keys.
         let closest = keys.iter().enumerate().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
         let (entry, &key) = closest.ok_or(FaultKind::IndexEmpty)?;
-        Ok(Found { difference: F::FORMAT.sub(argument, F::to_raw(key), saturations), entry })
+        Ok(LookupResult { difference: F::FORMAT.sub(argument, F::to_raw(key), saturations), entry })
     }
 }
 

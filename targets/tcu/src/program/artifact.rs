@@ -16,10 +16,10 @@ mod sidecar;
 
 use npukit_target::{ArtifactFile, Parts, ReadError};
 
-pub use crate::config::keys::KeyError;
+pub use crate::config::json_fields::KeyError;
 pub use error::ArtifactError;
 pub use header::header;
-pub use layout::{Packed, quantise};
+pub use layout::{Packed, quantize};
 pub use scalars::{PartialScalar, raw_from_bytes, raw_to_bytes};
 
 use crate::isa::codec::{decode_program, encode_program};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Saturations;
 use npukit_target::sim::Fault;
-use npukit_target::{OUTSIDE, Phase, Unset};
+use npukit_target::{OUTSIDE, Phase, UninitMemory};
 
 use crate::isa::fault::FaultKind;
 use crate::isa::kind::kind;
@@ -126,7 +126,7 @@ impl RunOutcome {
 ///
 /// The errors of [`Driver::new`] and [`Driver::run`].
 pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<RunOutcome, RunError> {
-    let mut driver = Driver::new(program, Unset::Zero, &[])?;
+    let mut driver = Driver::new(program, UninitMemory::Zero, &[])?;
     driver.run(inputs)?;
     Ok(driver.finished)
 }
@@ -150,7 +150,7 @@ impl<'a> Driver<'a> {
     ///
     /// [`RunError::Machine`] if the instance is too large for the simulator; [`RunError::Access`]
     /// if constants are outside of their memory.
-    pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
+    pub fn new(program: &'a Program, unset: UninitMemory, lost: &'a [LostWrite]) -> Result<Self, RunError> {
         let mut machine = Machine::with_unset(&program.config, unset)?;
         load_constants(&mut machine, program)?;
         Ok(Self { program, lost, finished: RunOutcome { machine, saturations: Vec::new() } })

@@ -154,7 +154,7 @@ const SIMULATED: Figure = Figure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_target::Config;
+    use npukit_target::InstanceSpec;
 
     use super::*;
     use crate::TCU;
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn every_row_is_of_an_instance_and_stricter_than_what_is_published() {
         for benchmark in BENCHMARKS {
-            let instance = TCU.instance(Config::Preset(benchmark.preset)).unwrap();
+            let instance = TCU.instance(InstanceSpec::Preset(benchmark.preset)).unwrap();
             for (key, _) in benchmark.changes {
                 assert!(instance.info().config.clone().get(key).is_some(), "{key}");
             }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn boards_are_measured_as_their_files_say() {
         for benchmark in BENCHMARKS {
-            let system = TCU.instance(Config::Preset(benchmark.preset)).unwrap().info().system.clone();
+            let system = TCU.instance(InstanceSpec::Preset(benchmark.preset)).unwrap().info().system.clone();
             let states = |key: &str| system.as_ref().is_some_and(|system| system.get(key).is_some());
             for figure in benchmark.figures {
                 match figure.measure {

@@ -2,11 +2,11 @@
 
 use npukit_asm::AsmError;
 use npukit_base::{Coded, codes};
-use npukit_target::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
+use npukit_target::{Diagnose, Diagnosis, ErrorKind, ErrorLocation, Fault, failure};
 
 use crate::circuit::cosim::CosimError;
 use crate::clock::samples::SamplesError;
-use crate::config::keys::KeyError;
+use crate::config::json_fields::KeyError;
 use crate::config::{ClockError, ConfigError, ConfigErrors};
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 use crate::lower::LowerError;
@@ -49,13 +49,15 @@ impl Diagnose for SamplesError {}
 impl Diagnose for ArtifactError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Json { file, source } => Place::text(source.line(), source.column()).in_file(Some(file)),
+            Self::Json { file, source } => {
+                ErrorLocation::text(source.line(), source.column()).in_file(Some(file))
+            }
             Self::Config { file, .. }
             | Self::Range { file, .. }
             | Self::Length { file, .. }
             | Self::Scalars { file, .. }
             | Self::Decode { file, .. }
-            | Self::Encode { file, .. } => Place::file(file),
+            | Self::Encode { file, .. } => ErrorLocation::file(file),
             Self::Key(error) => error.diagnosis().place,
             Self::Read(error) => error.diagnosis().place,
         };
@@ -66,8 +68,8 @@ impl Diagnose for ArtifactError {
 impl Diagnose for ConfigErrors {
     fn diagnosis(&self) -> Diagnosis {
         let place = |error: &ConfigError| match error {
-            ConfigError::Json { line, column, .. } => Place::text(*line, *column),
-            _ => Place::default(),
+            ConfigError::Json { line, column, .. } => ErrorLocation::text(*line, *column),
+            _ => ErrorLocation::default(),
         };
         let fault = |error: &ConfigError| Fault {
             code: self.code(),
@@ -81,11 +83,11 @@ impl Diagnose for ConfigErrors {
 impl Diagnose for CsvError {
     fn diagnosis(&self) -> Diagnosis {
         let place = match self {
-            Self::Text { file, offset } => Place::offset(*offset).in_file(Some(file)),
+            Self::Text { file, offset } => ErrorLocation::offset(*offset).in_file(Some(file)),
             Self::Width { file, line, .. } | Self::Number { file, line, .. } => {
-                Place::line(*line).in_file(Some(file))
+                ErrorLocation::line(*line).in_file(Some(file))
             }
-            Self::Empty { file } => Place::file(file),
+            Self::Empty { file } => ErrorLocation::file(file),
         };
         Diagnosis::at(self, place)
     }
@@ -93,7 +95,7 @@ impl Diagnose for CsvError {
 
 impl Diagnose for KeyError {
     fn diagnosis(&self) -> Diagnosis {
-        let place = Place::file(&self.file);
+        let place = ErrorLocation::file(&self.file);
         Diagnosis::at(self, place)
     }
 }

@@ -11,13 +11,13 @@ use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, GraphForm, HandProgram, HostStepReport,
-    Instance, InstanceInfo, MemoryReport, Problem, ProgramText, Reader, Scaling, Severity, Stage, Stopped,
-    Survey, TargetError, artifact_stem, instance_name, program_text,
+    AsmProgram, Assembled, CompileEstimate, CompileOptions, Compiled, Disassembled, Finding, GraphForm,
+    HostStepReport, Instance, InstanceInfo, MemoryReport, Problem, ProgramText, Reader, Scaling, Severity,
+    Stage, Stopped, TargetError, artifact_stem, instance_name, program_text,
 };
 
+use super::asm_program::AssembledProgram;
 use super::diagram::diagram;
-use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
 use crate::check::dataflow::Around;
@@ -31,7 +31,7 @@ use crate::isa::codec::{DecodeErrors, decode_program, decode_program_lenient, en
 use crate::isa::isa;
 use crate::isa::listing::listing;
 use crate::isa::op::Op;
-use crate::lower::{self, Effort, LowerError, Minimise, Order};
+use crate::lower::{self, Effort, LowerError, Minimize, Order};
 use crate::program::Usage;
 use crate::target::TcuInstance;
 
@@ -49,7 +49,7 @@ impl Instance for TcuInstance {
         &self.info
     }
 
-    fn wider(&self) -> Vec<Box<dyn Instance>> {
+    fn wider_formats(&self) -> Vec<Box<dyn Instance>> {
         let range = |data_type: DataType| data_type.format().largest();
         let wider = DataType::ALL.into_iter().filter(|&other| range(other) > range(self.config.data_type));
         wider.map(|data_type| Box::new(self.with_data_type(data_type)) as Box<dyn Instance>).collect()
@@ -76,7 +76,7 @@ impl Instance for TcuInstance {
     ) -> Result<Graph, TargetError> {
         let (graph, _) = self.drawn(graph, options)?;
         Ok(match form {
-            GraphForm::Apart => lower::taken_apart(&graph, &self.config),
+            GraphForm::Decomposed => lower::decomposed(&graph, &self.config),
             GraphForm::Lowered => {
                 let order = self.options(options)?.order;
                 lower::prepare_scaled(&graph, &self.config, order, &options.scales)
@@ -86,30 +86,30 @@ impl Instance for TcuInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
-        let (graph, told) = self.drawn(graph, options)?;
+        let (graph, rewrites) = self.drawn(graph, options)?;
         let options = self.options(options)?;
         let compiled = lower::compile(&graph, &self.config, &options).map_err(lower_error)?;
         self.check_tables(&compiled.program.instructions)?;
         let program = TcuProgram::compiled(compiled, self.info.instance().to_owned(), self.system.clone());
-        Ok(Box::new(program.for_embedded(embedded).told(told)))
+        Ok(Box::new(program.for_embedded(embedded).rewrites(rewrites)))
     }
 
     /// Only DRAM1 is known, since it holds all constants wherever they are used; the other memories
     /// depend on the program.
-    fn survey(&self, graph: &Graph, options: &CompileOptions) -> Result<Survey, TargetError> {
+    fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {
         let (graph, warnings) = self.drawn(graph, options)?;
         let options = self.options(options)?;
-        let (model, dram1) = lower::survey(&graph, &self.config, &options).map_err(lower_error)?;
+        let (model, dram1) = lower::estimate(&graph, &self.config, &options).map_err(lower_error)?;
         let Usage { maximum, aggregate } = dram1;
         let unit = "vectors".to_owned();
         let dram1 = MemoryReport { maximum, aggregate, depth: self.config.dram1_depth, unit };
-        Ok(Survey {
+        Ok(CompileEstimate {
             macs: Some(model.layers.iter().map(|layer| layer.macs).sum()),
             segments: 1,
             host_steps: model.host_steps.iter().map(HostStepReport::from).collect(),
             memory: BTreeMap::from([("dram1".to_owned(), dram1)]),
             warnings,
-            ..Survey::default()
+            ..CompileEstimate::default()
         })
     }
 
@@ -131,12 +131,12 @@ impl Instance for TcuInstance {
         }
     }
 
-    fn hand_program(
+    fn asm_program(
         &self,
         name: &str,
         bytes: &[u8],
         files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let text = program_text(bytes).filter(|_| !name.ends_with(WORDS));
         let (ops, text) = match text {
             Some(text) => self.read_text(name, text, files)?,
@@ -146,7 +146,12 @@ impl Instance for TcuInstance {
             }
         };
         let name = instance_name(name).to_owned();
-        Ok(Box::new(Written::new(name, (self.info.instance(), &self.config, &self.system), ops, text)))
+        Ok(Box::new(AssembledProgram::new(
+            name,
+            (self.info.instance(), &self.config, &self.system),
+            ops,
+            text,
+        )))
     }
 
     fn lint(
@@ -199,7 +204,7 @@ impl TcuInstance {
             scaling: Scaling {
                 functions: config.has_lookup() && saturates,
                 ports: saturates,
-                addends_of_means: lower::ADDENDS_OF_MEANS,
+                max_mean_terms: lower::ADDENDS_OF_MEANS,
             },
             stages: &["layers", "hir", "plan", "lir", "asm"],
             words_extension: Some(WORDS),
@@ -235,12 +240,12 @@ impl TcuInstance {
         let name = artifact_stem(&options.model_name, self.info.instance());
         let prepared = options.prepared;
         let chosen = chosen(Stage::Compile, &options.options)?;
-        let minimise = Some(self.hardware());
+        let minimize = Some(self.hardware());
         Ok(lower::Options {
             name: Some(name),
             strategy: chosen.word("strategy", |name| name.parse().ok()),
             order: chosen.word("order", order).unwrap_or_default(),
-            minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
+            minimize: chosen.word("minimize", |name| self.minimize(name)).or(minimize),
             prepared,
             scales: options.scales.clone(),
             cache: options.cache.clone(),
@@ -265,9 +270,9 @@ impl TcuInstance {
         Ok((Cow::Owned(drawn), lower::lines::sentences(&approximated)))
     }
 
-    fn minimise(&self, name: &str) -> Option<Minimise> {
+    fn minimize(&self, name: &str) -> Option<Minimize> {
         match name {
-            "estimator" => Some(Minimise::Estimator),
+            "estimator" => Some(Minimize::Estimator),
             "hw" => Some(self.hardware()),
             _ => None,
         }
@@ -288,8 +293,8 @@ impl TcuInstance {
     }
 
     /// Returns the cost function: cycles of the board.
-    fn hardware(&self) -> Minimise {
-        Minimise::Clock(self.memory())
+    fn hardware(&self) -> Minimize {
+        Minimize::Clock(self.memory())
     }
 
     /// Returns the memory of the board.

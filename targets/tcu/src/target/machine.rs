@@ -9,13 +9,13 @@ use npukit_asm::ListingLine;
 use npukit_numeric::NumberFormat;
 use npukit_target::motion::Motion;
 use npukit_target::{
-    Accessed, CosimJudge, CosimOptions, Floats, Halt, Limits, Moment, Operand, Outline, Ran, Saturated,
-    Scalar, Shown, Stopped, TargetError, View, execute, instruction_lines, number_of, real_of, run_steps,
-    step_float,
+    Accessed, CosimJudge, CosimOptions, Floats, Halt, Limits, Moment, Operand, Outline, RunOutcome,
+    Saturated, Scalar, Shown, Stopped, TargetError, View, execute, instruction_lines, number_of, real_of,
+    run_steps, step_float,
 };
 
 use super::program::TcuProgram;
-use crate::circuit::cosim::{Beside, Start};
+use crate::circuit::cosim::{ExpectedRun, Start};
 use crate::clock::timing::estimate;
 use crate::clock::{Clock, Happening, Meter, Waiting};
 use crate::config::{ClockParams, Config};
@@ -113,7 +113,7 @@ impl TcuMachine {
         let circuit = program.circuit(options.defects)?;
         let end = |part| self.program.place(part).map_or(0, |place| self.filled[place]);
         let start = Start::of_parts(&self.machine, end, ops)?;
-        let beside = Beside::from_start(program.program(), circuit, start, *memory, options)?;
+        let beside = ExpectedRun::from_start(program.program(), circuit, start, *memory, options)?;
         // The result only matters to a caller with several programs.
         let _one = judge(&beside.to_run());
         self.machine = beside.into_outcome().machine;
@@ -167,7 +167,7 @@ impl npukit_target::Machine for TcuMachine {
         Ok(remarks)
     }
 
-    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    fn run(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         let mut meter = self.meter(limits)?;
         let (mut ran, saturated) = run_steps(self, limits, |machine, index| match &mut meter {
             Some((meter, limit)) => within(meter, *limit, index, &machine.program.ops[index]),
@@ -256,9 +256,9 @@ impl npukit_target::Machine for TcuMachine {
         let Stepped { config, ops, memory, .. } = &*self.program;
         let cycles = estimate(config, ops).cycles;
         if cycles > MAX_CYCLES {
-            let told =
+            let message =
                 format!("the program takes {cycles} cycles, but the clock supports at most {MAX_CYCLES}");
-            return Err(TargetError::failed(told));
+            return Err(TargetError::failed(message));
         }
         let clock = Clock::new(config, *memory).map_err(TargetError::failed)?;
         let mut waits: Vec<Vec<(String, String, u64)>> = vec![Vec::new(); ops.len()];

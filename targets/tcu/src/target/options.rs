@@ -33,12 +33,12 @@ pub(super) const OPTIONS: [OptionSpec; 14] = [
         aliases: Aliases::NONE,
     },
     OptionSpec {
-        key: "minimise",
+        key: "minimize",
         values: Values::Choice(&["hw", "estimator"]),
         default: "hw",
         doc: "cost model that the compiler minimizes: `hw` is the hardware's clock, `estimator` the published estimator",
         stage: Stage::Compile,
-        aliases: Aliases { keys: &["minimize"], values: &[("model", "hw")] },
+        aliases: Aliases { keys: &["minimise"], values: &[("model", "hw")] },
     },
     OptionSpec {
         key: "search",

@@ -23,14 +23,14 @@ use npukit_graph::Graph;
 use npukit_graph::rescale::Scales;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
-    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, FieldProgram, Finding, HostStepReport,
-    Inputs, Instance, Layer, Machine, MachineOptions, Meaning, MemoryReport, Output, OwnValues, ProgramInfo,
-    ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations, TargetError,
-    TimeForm, TimeOptions, TimeReport,
+    ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, FieldProgram, Finding, HazardMode,
+    HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, MemoryReport, Output, OwnValues,
+    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
+    TargetError, TimeForm, TimeOptions, TimeReport,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
-use crate::circuit::cosim::Beside;
+use crate::circuit::cosim::ExpectedRun;
 use crate::config::{ClockParams, Config, DataType, System};
 use crate::isa::codec::encode_program;
 use crate::lower;
@@ -54,7 +54,7 @@ pub(super) struct TcuProgram {
     /// Values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
     /// Messages of the compiler.
-    told: Vec<String>,
+    rewrites: Vec<String>,
     /// Whether the program is for the embedded driver, which is compiled for an architecture.
     is_embedded: bool,
     /// Deviations of the hardware, computed on demand.
@@ -80,7 +80,7 @@ impl TcuProgram {
             choices,
             saturated_constants: None,
             results,
-            told: Vec::new(),
+            rewrites: Vec::new(),
             is_embedded: false,
             differences: OnceLock::new(),
             info: OnceLock::new(),
@@ -102,8 +102,8 @@ impl TcuProgram {
     }
 
     /// Adds messages of the compiler.
-    pub fn told(self, told: Vec<String>) -> Self {
-        Self { told, info: OnceLock::new(), ..self }
+    pub fn rewrites(self, rewrites: Vec<String>) -> Self {
+        Self { rewrites, info: OnceLock::new(), ..self }
     }
 
     /// Returns the system of the program; an open one if the artifact does not record it.
@@ -181,8 +181,8 @@ impl TcuProgram {
             format!("name `{name}` is too long: the C driver takes at most {DRIVER_NAME} characters")
         });
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
-        let told = self.told.iter().cloned();
-        told.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
+        let rewrites = self.rewrites.iter().cloned();
+        rewrites.chain(ports).chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
     }
 
     /// Returns why the embedded driver cannot be compiled for the program, if so (specification 2).
@@ -285,12 +285,12 @@ impl Compiled for TcuProgram {
     }
 
     fn in_field(&self) -> Result<Box<dyn FieldProgram + '_>, TargetError> {
-        self.agree(Meaning::Agreed)?;
+        self.agree(HazardMode::Agreed)?;
         Ok(Box::new(TcuField::new(self)))
     }
 
     fn in_bounds(&self, graph: &Graph) -> Result<Box<dyn BoundedProgram + '_>, TargetError> {
-        self.agree(Meaning::Agreed)?;
+        self.agree(HazardMode::Agreed)?;
         Ok(Box::new(
             TcuBounds::new(self, graph)
                 .ok_or_else(|| self.info().unsupported("verify --bounds of a program in floats"))?,
@@ -305,7 +305,7 @@ impl Compiled for TcuProgram {
     ) -> Result<ControlFlow<(), Vec<Output>>, TargetError> {
         let circuit = self.circuit(options.defects)?;
         let (inputs, saturated) = self.packed(inputs)?;
-        let beside = Beside::new(&self.program, circuit, &inputs, self.board_memory(), options)?;
+        let beside = ExpectedRun::new(&self.program, circuit, &inputs, self.board_memory(), options)?;
         if judge(&beside.to_run()).is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -12,7 +12,7 @@ use npukit_target::{Case, Outcome};
 
 use super::{Golden, from_hex, hex};
 use crate::config::Config;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::isa::codec::Codec;
 use crate::isa::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
@@ -28,7 +28,7 @@ struct Vector {
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let codecs = codecs(&golden.keys.keys("architectures")?)?;
-    let case = |keys: &Keys<'_>| {
+    let case = |keys: &JsonFields<'_>| {
         let name = format!("{} {} {}", keys.number("id")?, keys.string("arch")?, keys.string("mnemonic")?);
         let vector = vector(keys, &codecs)?;
         Ok(Case::new(name, move || vector.check()))
@@ -36,8 +36,8 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     golden.keys.list("vectors")?.iter().map(case).collect()
 }
 
-fn codecs<'a>(architectures: &Keys<'a>) -> Result<BTreeMap<&'a str, Arc<Codec>>, KeyError> {
-    let codec = |(name, keys): (&'a str, Keys<'a>)| {
+fn codecs<'a>(architectures: &JsonFields<'a>) -> Result<BTreeMap<&'a str, Arc<Codec>>, KeyError> {
+    let codec = |(name, keys): (&'a str, JsonFields<'a>)| {
         let (config, _) = Config::from_value(keys.required("params")?)
             .map_err(|error| keys.error("params", error.to_string()))?;
         Ok((name, Arc::new(Codec::new(&config))))
@@ -45,7 +45,7 @@ fn codecs<'a>(architectures: &Keys<'a>) -> Result<BTreeMap<&'a str, Arc<Codec>>,
     architectures.objects()?.into_iter().map(codec).collect()
 }
 
-fn vector(keys: &Keys<'_>, codecs: &BTreeMap<&str, Arc<Codec>>) -> Result<Vector, KeyError> {
+fn vector(keys: &JsonFields<'_>, codecs: &BTreeMap<&str, Arc<Codec>>) -> Result<Vector, KeyError> {
     let arch = keys.string("arch")?;
     let codec = codecs.get(arch).ok_or_else(|| keys.error("arch", "is not among the architectures"))?;
     let op = match keys.has("fields") {
@@ -56,7 +56,7 @@ fn vector(keys: &Keys<'_>, codecs: &BTreeMap<&str, Arc<Codec>>) -> Result<Vector
     Ok(Vector { parts: parts(keys, &codec)?, thread: keys.number("tid")?, codec, op, bytes })
 }
 
-fn op(mnemonic: &str, fields: &Keys<'_>, vector: &Keys<'_>) -> Result<Op, KeyError> {
+fn op(mnemonic: &str, fields: &JsonFields<'_>, vector: &JsonFields<'_>) -> Result<Op, KeyError> {
     let strided = |address: &str, stride: &str| {
         Ok(Strided { address: fields.number(address)?, stride_log2: fields.number(stride)? as u32 })
     };
@@ -88,7 +88,7 @@ fn op(mnemonic: &str, fields: &Keys<'_>, vector: &Keys<'_>) -> Result<Op, KeyErr
     })
 }
 
-fn simd(fields: &Keys<'_>) -> Result<Op, KeyError> {
+fn simd(fields: &JsonFields<'_>) -> Result<Op, KeyError> {
     let register = |key: &str| fields.number(key).map(|n| n as u8);
     Ok(Op::Simd {
         read: fields.flag("read")?,
@@ -106,13 +106,13 @@ fn simd(fields: &Keys<'_>) -> Result<Op, KeyError> {
 }
 
 /// Reads the SIMD operation named at `key`.
-pub(super) fn simd_op(keys: &Keys<'_>, key: &str) -> Result<SimdOp, KeyError> {
+pub(super) fn simd_op(keys: &JsonFields<'_>, key: &str) -> Result<SimdOp, KeyError> {
     let name = keys.string(key)?;
     let op = SimdOp::ALL.into_iter().find(|op| op.name() == name);
     op.ok_or_else(|| keys.error(key, format!("`{name}` is not a SIMD operation")))
 }
 
-fn kind(fields: &Keys<'_>) -> Result<DataMoveKind, KeyError> {
+fn kind(fields: &JsonFields<'_>) -> Result<DataMoveKind, KeyError> {
     Ok(match fields.string("kind")? {
         "DRAM0ToLocal" => DataMoveKind::Dram0ToLocal,
         "LocalToDRAM0" => DataMoveKind::LocalToDram0,
@@ -126,7 +126,7 @@ fn kind(fields: &Keys<'_>) -> Result<DataMoveKind, KeyError> {
 }
 
 /// Returns the parts of the word that the vector lists.
-fn parts(keys: &Keys<'_>, codec: &Codec) -> Result<Vec<(&'static str, BitRange, u64)>, KeyError> {
+fn parts(keys: &JsonFields<'_>, codec: &Codec) -> Result<Vec<(&'static str, BitRange, u64)>, KeyError> {
     let layout = codec.config().layout();
     let operand1 = layout.operand0_bits;
     let operand2 = operand1 + layout.operand1_bits;

@@ -19,7 +19,7 @@ use super::cycles::{compare, outcome, run};
 use crate::check::problem::Severity;
 use crate::check::validate::validate;
 use crate::clock::Clock;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::config::{ClockParams, Config};
 use crate::isa::codec::decode_program;
 use crate::isa::isa;
@@ -29,7 +29,7 @@ use crate::isa::op::Op;
 type Check = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// Reads a measurement of a table.
-type Read = fn(&Keys<'_>, &Arc<Bench>) -> Result<Check, KeyError>;
+type Read = fn(&JsonFields<'_>, &Arc<Bench>) -> Result<Check, KeyError>;
 
 const TABLES: [(&str, Read); 5] = [
     ("steady_state_cycles", steady_state),
@@ -70,7 +70,7 @@ struct Bench {
     axi_bits: u32,
 }
 
-fn steady_state(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
+fn steady_state(keys: &JsonFields<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let (ops, latency) = (bench.ops(keys, "repeat", "")?, keys.number("latency")?);
     let cycles = (keys.fraction("cycles")? * COUNTED as f64).round() as u64;
     let bench = Arc::clone(bench);
@@ -79,7 +79,7 @@ fn steady_state(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> 
     }))
 }
 
-fn single_instruction(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
+fn single_instruction(keys: &JsonFields<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let (ops, latency) = (bench.ops(keys, "instructions", "")?, keys.number("latency")?);
     let (until, expected) = (keys.string("until")?, keys.number("cycles")?);
     let event = match LAST_EVENTS.iter().position(|event| *event == until) {
@@ -97,7 +97,7 @@ fn single_instruction(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyE
     }))
 }
 
-fn occupancy(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
+fn occupancy(keys: &JsonFields<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let latency = keys.number("latency")?;
     let transfer = |vectors: &usize| bench.ops(keys, "instructions", &format!(".equ vectors, {vectors}\n"));
     let transfers: Vec<Vec<Op>> = keys.numbers("vectors")?.iter().map(transfer).collect::<Result<_, _>>()?;
@@ -110,7 +110,7 @@ fn occupancy(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     }))
 }
 
-fn short_sequence(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
+fn short_sequence(keys: &JsonFields<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let (ops, latency) = (bench.ops(keys, "instructions", "")?, keys.number("latency")?);
     let mut expected = cycles(keys, "accept")?;
     for event in LAST_EVENTS {
@@ -122,7 +122,7 @@ fn short_sequence(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError
     }))
 }
 
-fn hangs(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
+fn hangs(keys: &JsonFields<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
     let (ops, expected, bench) =
         (bench.ops(keys, "instructions", "")?, keys.flag("hangs")?, Arc::clone(bench));
     let text =
@@ -134,12 +134,12 @@ fn hangs(keys: &Keys<'_>, bench: &Arc<Bench>) -> Result<Check, KeyError> {
 }
 
 /// Reads an array of cycles.
-fn cycles(keys: &Keys<'_>, key: &str) -> Result<Vec<u64>, KeyError> {
+fn cycles(keys: &JsonFields<'_>, key: &str) -> Result<Vec<u64>, KeyError> {
     Ok(keys.numbers(key)?.into_iter().map(|cycle| cycle as u64).collect())
 }
 
 impl Bench {
-    fn new(keys: &Keys<'_>) -> Result<Self, KeyError> {
+    fn new(keys: &JsonFields<'_>) -> Result<Self, KeyError> {
         let (config, _) = Config::from_value(keys.required("architecture")?)
             .map_err(|error| keys.error("architecture", error.to_string()))?;
         let axi_bits = u32::try_from(keys.number("axi_data_bits")?)
@@ -152,7 +152,7 @@ impl Bench {
     }
 
     /// Reads the instructions at `key`; `definitions` defines their symbols.
-    fn ops(&self, keys: &Keys<'_>, key: &str, definitions: &str) -> Result<Vec<Op>, KeyError> {
+    fn ops(&self, keys: &JsonFields<'_>, key: &str, definitions: &str) -> Result<Vec<Op>, KeyError> {
         let text = definitions.to_owned() + &keys.strings(key)?.join("\n");
         let assembly = npukit_asm::assemble(&self.isa, &keys.path(key), &text)
             .map_err(|errors| keys.error(key, errors.to_string()))?;

@@ -7,13 +7,13 @@ use npukit_target::{Case, Outcome};
 
 use super::encoding::simd_op;
 use super::{Golden, execute, from_hex, hex};
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::config::{Config, DataType, Overlap, Reading};
 use crate::isa::op::{DataMoveKind, Memory, Op, SimdOp, SimdSub, Strided};
 use crate::program::artifact::{raw_from_bytes, raw_to_bytes};
 
 /// Creates the case of one vector; the text is its name.
-type Make = fn(String, &Keys<'_>) -> Result<Case, KeyError>;
+type Make = fn(String, &JsonFields<'_>) -> Result<Case, KeyError>;
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let lists: [(&str, Make); 6] = [
@@ -33,12 +33,12 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-fn data_type(keys: &Keys<'_>) -> Result<DataType, KeyError> {
+fn data_type(keys: &JsonFields<'_>) -> Result<DataType, KeyError> {
     let name = keys.string("type")?;
     DataType::from_name(name).ok_or_else(|| keys.error("type", format!("`{name}` is not a number format")))
 }
 
-fn from_float(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn from_float(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let (data_type, expected) = (data_type(keys)?, keys.integer("raw")?);
     let bits = from_hex(keys, "float32_bits")?;
     let Ok(bits) = <[u8; 4]>::try_from(bits) else {
@@ -48,7 +48,7 @@ fn from_float(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
     Ok(Case::new(name, move || Outcome::compare(&expected, &data_type.format().raw_from_f32(float))))
 }
 
-fn bytes(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn bytes(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let (data_type, raw, expected) = (data_type(keys)?, keys.integer("raw")?, from_hex(keys, "hex")?);
     Ok(Case::new(name, move || {
         let written = raw_to_bytes(data_type, &[raw]);
@@ -61,7 +61,7 @@ fn bytes(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
 }
 
 /// Checks the conversion rule on values given as multiples of the smallest step.
-fn host_conversion(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn host_conversion(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let (data_type, expected) = (data_type(keys)?, keys.integer("compiler_and_emulator_tool")?);
     let scaled = keys.required("scaled_value")?.as_f64();
     let scaled = scaled.ok_or_else(|| keys.error("scaled_value", "must be a number"))?;
@@ -119,7 +119,7 @@ fn compare(expected: &[i32], got: Result<Vec<i32>, String>) -> Outcome {
 }
 
 /// Checks a SIMD operation: `left` comes from the accumulators, `right` from register 1.
-fn simd(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn simd(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let (data_type, op) = (data_type(keys)?, simd_op(keys, "op")?);
     let operands = [keys.integer("left")?, keys.integer("right")?];
     let expected = keys.integer("result")?;
@@ -140,7 +140,7 @@ fn simd(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
 }
 
 /// Checks `mac(x, y, z)` as a row of an array with one lane: bias `z`, weight `y`, input `x`.
-fn mac(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn mac(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let (data_type, expected) = (data_type(keys)?, keys.integer("result")?);
     let rows = [keys.integer("z")?, keys.integer("y")?, keys.integer("x")?];
     Ok(Case::new(name, move || {
@@ -158,7 +158,7 @@ const fn mat_mul(local: u64, accumulate: bool) -> Op {
 }
 
 /// Checks a row that overwrites an accumulator, and the same row added to the old value.
-fn matmul_row(name: String, keys: &Keys<'_>) -> Result<Case, KeyError> {
+fn matmul_row(name: String, keys: &JsonFields<'_>) -> Result<Case, KeyError> {
     let data_type = data_type(keys)?;
     let weights = keys.rows("weights_rows_bias_first")?;
     let (input, before) = (keys.integers("input")?, keys.integers("accumulator_before")?);

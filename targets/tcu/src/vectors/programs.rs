@@ -11,7 +11,7 @@ use npukit_target::{Case, Outcome, Reader, folder, sha256, sibling};
 use super::{Golden, execute};
 use crate::clock::timing;
 use crate::clock::timing::estimate;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::isa::codec::encode_program;
 use crate::isa::op::Memory;
 use crate::program::artifact::{self, raw_to_bytes};
@@ -43,7 +43,7 @@ pub(super) fn load(path: &str, manifest: &str, files: &dyn Reader) -> Result<Pro
 }
 
 /// Checks bytes, hashes and numbers of the program's files.
-fn files_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
+fn files_case(keys: &JsonFields<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
     let expected = format!(
         "program of {} bytes, {} instructions of {} bytes, {}; constants of {} bytes, {}; loaded to local: {}",
         keys.number("program_bytes")?,
@@ -72,8 +72,8 @@ fn files_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError>
     }))
 }
 
-fn statistics_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
-    let line = |(kind, entry): (&str, Keys<'_>)| {
+fn statistics_case(keys: &JsonFields<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
+    let line = |(kind, entry): (&str, JsonFields<'_>)| {
         Ok(format!("{kind} {} of {} vectors", entry.number("instructions")?, entry.number("vectors")?))
     };
     let kinds = keys.keys("instruction_statistics")?.objects()?;
@@ -91,7 +91,7 @@ fn statistics_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyE
     }))
 }
 
-fn estimator_case(keys: &Keys<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
+fn estimator_case(keys: &JsonFields<'_>, program: &Arc<Program>) -> Result<Case, KeyError> {
     let expected = keys.keys("estimator")?;
     let program = Arc::clone(program);
     let expected = estimator_text(
@@ -137,7 +137,7 @@ pub(super) fn csv_inputs(path: &str, files: &dyn Reader, program: &Program) -> V
     let scalars = (vectors as usize).saturating_mul(lanes);
     let runs = |file: &String| {
         let tensor = csv::read(file, &files.read(file).ok()?, lanes).ok()?;
-        let raw = artifact::quantise(program.config.data_type.format(), tensor.as_f32()?).raw;
+        let raw = artifact::quantize(program.config.data_type.format(), tensor.as_f32()?).raw;
         raw.len().is_multiple_of(scalars).then(|| raw.chunks(scalars).map(<[i32]>::to_vec).collect())
     };
     listed.iter().filter(|file| folder(file) == here && file.ends_with(".csv")).filter_map(runs).collect()
@@ -154,8 +154,8 @@ struct Expected {
 }
 
 fn run_case(
-    keys: &Keys<'_>,
-    run: &Keys<'_>,
+    keys: &JsonFields<'_>,
+    run: &JsonFields<'_>,
     program: &Arc<Program>,
     inputs: &Result<Arc<Vec<Vec<i32>>>, String>,
     input_hashes: &[&str],

@@ -11,7 +11,7 @@ use npukit_target::{Case, Outcome};
 
 use super::{Golden, cycles, execute, from_hex};
 use crate::clock::{Clock, Slice, Timeline};
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::config::{ClockParams, Config};
 use crate::isa::codec::decode_program_lenient;
 use crate::isa::op::{Memory, Op};
@@ -88,7 +88,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 }
 
 /// Returns the latency that is the name of a run.
-pub(super) fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
+pub(super) fn cycles_of(name: &str, run: &JsonFields<'_>) -> Result<u64, KeyError> {
     name.parse().map_err(|_| run.error("", "must be named by a number of cycles"))
 }
 
@@ -96,7 +96,7 @@ pub(super) fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
 fn timed(
     name: String,
     latency: u64,
-    run: &Keys<'_>,
+    run: &JsonFields<'_>,
     program: Vec<u8>,
     setting: &Arc<Setting>,
 ) -> Result<Case, KeyError> {
@@ -125,12 +125,12 @@ fn numbers(timeline: &Timeline) -> Vec<u64> {
     numbers
 }
 
-pub(super) fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
+pub(super) fn setting(keys: &JsonFields<'_>) -> Result<Setting, KeyError> {
     let (config, _) = Config::from_value(keys.required("architecture")?)
         .map_err(|error| keys.error("architecture", error.to_string()))?;
     let vectors = |key: &str| {
         let vectors = keys.number(key)?;
-        let most = config.dram0_depth.min(config.dram1_depth).min(MOST_VECTORS);
+        let most = config.dram0_depth.min(config.dram1_depth).min(MAX_VECTORS);
         let legal = || keys.error(key, format!("is {vectors}, must be at most {most}"));
         if vectors <= most { Ok(vectors) } else { Err(legal()) }
     };
@@ -141,9 +141,9 @@ pub(super) fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
 }
 
 /// Limit of the memories that a file can request.
-const MOST_VECTORS: u64 = 1 << 20;
+const MAX_VECTORS: u64 = 1 << 20;
 
-fn sequence(keys: &Keys<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyError> {
+fn sequence(keys: &JsonFields<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyError> {
     let shift = keys.numbers("shift")?;
     let [shift0, shift1] = shift[..] else {
         return Err(keys.error("shift", "must be two numbers, for DRAM0 and DRAM1"));
@@ -248,7 +248,7 @@ fn fill(seed: u64, bank: u64, i: u64, shift: u32) -> i32 {
 
 /// Checks the file's examples of the formula, so that a mistake in the formula is not taken for a
 /// wrong machine.
-fn check_fill(keys: &Keys<'_>, setting: &Setting) -> Result<(), KeyError> {
+fn check_fill(keys: &JsonFields<'_>, setting: &Setting) -> Result<(), KeyError> {
     if !keys.has("fill_example") || setting.config.data_type.size_bytes() != 2 {
         return Ok(());
     }

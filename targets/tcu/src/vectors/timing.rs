@@ -12,7 +12,7 @@ use super::programs::{csv_inputs, estimator_text, load, outputs};
 use super::{Golden, cycles};
 use crate::clock::timing::estimate;
 use crate::config::ClockParams;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::isa::op::Op;
 use crate::program::Program;
 use crate::program::run::run;
@@ -40,7 +40,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 }
 
 /// Skips the measurements in tables whose instructions are described in prose.
-fn covered(instance: &str, keys: &Keys<'_>, tables: &[&str]) -> Result<Vec<Case>, KeyError> {
+fn covered(instance: &str, keys: &JsonFields<'_>, tables: &[&str]) -> Result<Vec<Case>, KeyError> {
     let mut cases = Vec::new();
     for table in tables {
         let names = keys.keys(table)?;
@@ -91,7 +91,7 @@ fn find<'a>(programs: &'a [Arc<Published>], name: &str) -> Option<&'a Arc<Publis
 }
 
 /// Checks measured cycles, the estimator's total, and the output of an image if given.
-fn full_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
+fn full_program(entry: &JsonFields<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
     let name = entry.string("program")?;
     let found = find(programs, name.trim_end_matches(".tprog"));
     let prepended = entry.number("config_instructions_prepended")? as usize;
@@ -133,7 +133,7 @@ fn timed(
     let Some(published) = found else { return Case::skipped(name, ABSENT) };
     Case::new(name, move || {
         let Program { config, instructions, .. } = &published.program;
-        let mut ops = vec![Op::Configure { register: 0, value: 0 }; prepended.min(MOST_PREPENDED)];
+        let mut ops = vec![Op::Configure { register: 0, value: 0 }; prepended.min(MAX_PREPENDED)];
         ops.extend(instructions);
         let timeline = cycles::run(config, params, &ops);
         let got = timeline.map(|timeline| cycles::compare(&[expected], &[timeline.total]));
@@ -143,16 +143,16 @@ fn timed(
 
 /// Maximum number of Configure instructions before a program: the driver writes the registers of
 /// both banks.
-const MOST_PREPENDED: usize = 16;
+const MAX_PREPENDED: usize = 16;
 
-fn public_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Case, KeyError> {
+fn public_program(entry: &JsonFields<'_>, programs: &[Arc<Published>]) -> Result<Case, KeyError> {
     let name = format!("{} {} estimator", entry.string("model")?, entry.string("variant")?);
     let (bytes, prefix) = (entry.number("program_bytes")? as usize, entry.string("sha256_prefix")?);
     let is_it = |p: &&Arc<Published>| p.prog_bytes == bytes && p.prog_sha256.starts_with(prefix);
     estimator(&name, entry, programs.iter().find(is_it).cloned())
 }
 
-fn estimator(name: &str, entry: &Keys<'_>, found: Option<Arc<Published>>) -> Result<Case, KeyError> {
+fn estimator(name: &str, entry: &JsonFields<'_>, found: Option<Arc<Published>>) -> Result<Case, KeyError> {
     let Some(published) = found else {
         return Ok(Case::skipped(name, ABSENT));
     };
@@ -166,9 +166,9 @@ fn estimator(name: &str, entry: &Keys<'_>, found: Option<Arc<Published>>) -> Res
     }))
 }
 
-fn images(keys: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
+fn images(keys: &JsonFields<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
     let found = find(programs, "resnet20v2_cifar_onnx_zcu104");
-    let case = |entry: &Keys<'_>| {
+    let case = |entry: &JsonFields<'_>| {
         let (image, expected) = (entry.number("image")? as usize, entry.integers("raw_output_lane0_to_9")?);
         Ok(image_case(format!("resnet20v2_cifar zcu104 image {image}"), image, expected, found.cloned()))
     };

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::sequences::{Setting, cycles_of, setting};
 use super::{Golden, cycles, from_hex};
 use crate::clock::Unit;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::isa::codec::decode_program_lenient;
 use crate::isa::op::{DataMoveKind, Op};
 
@@ -39,7 +39,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let Some(value) = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {
         return Ok(vec![Case::skipped("traces", "the file with their programs is missing")]);
     };
-    let keys = Keys::root(name.unwrap_or(golden.path), &value)?;
+    let keys = JsonFields::root(name.unwrap_or(golden.path), &value)?;
     let setting = Arc::new(setting(&keys)?);
     let mut cases = Vec::new();
     for (program, trace) in keys.list("programs")?.iter().zip(golden.keys.list("programs")?) {
@@ -64,7 +64,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 }
 
 /// Returns the cycles of events, from pairs of a first cycle and a number of cycles.
-fn happened(run: &Keys<'_>, kind: &str) -> Result<Vec<u64>, KeyError> {
+fn happened(run: &JsonFields<'_>, kind: &str) -> Result<Vec<u64>, KeyError> {
     let pairs = run.numbers(kind)?;
     let longest = |pair: &[usize]| pair.get(1).is_none_or(|&length| length > LONGEST_RUN);
     if pairs.chunks(2).any(longest) {

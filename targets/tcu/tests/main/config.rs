@@ -1,6 +1,6 @@
 //! `.tarch` files.
 
-use npukit_target::Config as Source;
+use npukit_target::InstanceSpec;
 use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
 use npukit_tcu::{Config, DataType, Overlap, Reading, TCU};
 use proptest::prelude::*;
@@ -120,23 +120,23 @@ fn files_are_written_as_upstream_orders_them() {
 
 #[test]
 fn what_the_pages_table_has_not_is_warned_of() {
-    let told = |name: &str| TCU.instance(Source::Preset(name)).unwrap().info().warnings.clone();
-    assert_eq!(told("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
+    let message = |name: &str| TCU.instance(InstanceSpec::Preset(name)).unwrap().info().warnings.clone();
+    assert_eq!(message("cmoda7,array_size=256,local_depth=65536"), Vec::<String>::new());
     let wanted = [
         "`array_size` is 257: the specification's table of parameters has 2 to 256",
         "`local_depth` is 131072: the specification's table of parameters has 2 to 65536",
     ];
-    assert_eq!(told("cmoda7,array_size=257,local_depth=131072"), wanted);
-    assert_eq!(told("cmoda7,array_size=1,local_depth=1").len(), 2);
+    assert_eq!(message("cmoda7,array_size=257,local_depth=131072"), wanted);
+    assert_eq!(message("cmoda7,array_size=1,local_depth=1").len(), 2);
 }
 
 #[test]
 fn old_files_are_read_and_strange_keys_warned_of() {
-    let short = PYNQZ1.replace("\"number_of_threads\": 1,", "\"colour\": [1, {}],");
+    let short = PYNQZ1.replace("\"number_of_threads\": 1,", "\"color\": [1, {}],");
     let short = short.replace(",\n  \"thread_queue_depth\": 8", "");
     let (config, warnings) = Config::from_json(&short).unwrap();
     assert_eq!(config, Config::preset("pynqz1").unwrap());
-    assert_eq!(warnings, [ConfigWarning::UnknownKey { key: "colour".to_owned() }]);
+    assert_eq!(warnings, [ConfigWarning::UnknownKey { key: "color".to_owned() }]);
 }
 
 #[test]
@@ -211,7 +211,7 @@ proptest! {
 fn endings_of_names_change_an_instance() {
     let plain = Config::preset("pynqz1").unwrap();
     let named = |name: &str| {
-        let instance = TCU.instance(Source::Preset(name)).unwrap();
+        let instance = TCU.instance(InstanceSpec::Preset(name)).unwrap();
         assert_eq!(instance.info().name, format!("tcu:{name}"));
         Config::from_value(&instance.info().config).unwrap().0
     };
@@ -228,7 +228,7 @@ fn endings_of_names_change_an_instance() {
         ("pynq+lut", "unknown instance"),
         ("pynqz1+seeds", "`+lut` for two lookup tables"),
     ] {
-        let Err(error) = TCU.instance(Source::Preset(name)) else { panic!("{name}") };
+        let Err(error) = TCU.instance(InstanceSpec::Preset(name)) else { panic!("{name}") };
         assert!(error.to_string().contains(expected), "{name}: {error}");
     }
 }
@@ -236,7 +236,7 @@ fn endings_of_names_change_an_instance() {
 #[test]
 fn limits_of_the_released_unit_are_gone_by_name_and_by_key() {
     let named = |name: &str| {
-        let instance = TCU.instance(Source::Preset(name)).unwrap();
+        let instance = TCU.instance(InstanceSpec::Preset(name)).unwrap();
         Config::from_json(&instance.info().config_text.clone().unwrap()).unwrap().0
     };
     let plain = Config::preset("pynqz1").unwrap();

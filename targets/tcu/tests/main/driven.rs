@@ -1,11 +1,11 @@
 //! Runs compiled programs as a driver does on a board, with arbitrary initial memory.
 
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_tcu::internals::run::Driver;
 use npukit_tcu::{Program, validate};
 
 /// Initial content of memory.
-pub const GARBAGE: Unset = Unset::Garbage(7);
+pub const GARBAGE: UninitMemory = UninitMemory::Garbage(7);
 
 /// Returns the raw outputs of a correct program.
 ///
@@ -13,7 +13,7 @@ pub const GARBAGE: Unset = Unset::Garbage(7);
 /// garbage. All runs must have the same outputs.
 pub fn outputs(program: &Program, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
     assert_eq!(validate(&program.config, &program.instructions), []);
-    let first = run(&mut Driver::new(program, Unset::Poison, &[]).unwrap(), program, inputs);
+    let first = run(&mut Driver::new(program, UninitMemory::Poison, &[]).unwrap(), program, inputs);
     let mut driver = Driver::new(program, GARBAGE, &[]).unwrap();
     for time in 1..=2 {
         assert_eq!(run(&mut driver, program, inputs), first, "run {time} on garbage");

@@ -1,11 +1,11 @@
 //! Lint findings of programs in text, each with a program that has it and one without it.
 
-use npukit_target::{Config, NoFiles};
+use npukit_target::{InstanceSpec, NoFiles};
 use npukit_tcu::TCU;
 
 /// Returns code and line of each finding.
 fn found(text: &str) -> Vec<(&'static str, Option<usize>)> {
-    let instance = TCU.instance(Config::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(InstanceSpec::Preset("cmoda7")).unwrap();
     let linted = instance.lint_text("p.s", text, &NoFiles).unwrap();
     linted.findings.iter().map(|finding| (finding.code, finding.line)).collect()
 }
@@ -131,14 +131,14 @@ fn a_text_allows_findings() {
 
 #[test]
 fn the_assembler_tells_what_hardware_does_otherwise() {
-    let instance = TCU.instance(Config::Preset("cmoda7")).unwrap();
-    let told = |text: &str| instance.assemble("p.s", text, &NoFiles).unwrap().warnings;
+    let instance = TCU.instance(InstanceSpec::Preset("cmoda7")).unwrap();
+    let message = |text: &str| instance.assemble("p.s", text, &NoFiles).unwrap().warnings;
     let lost = "matmul.zeroes.acc acc[4], 1\nmatmul.zeroes.acc acc[4], 1";
-    let warnings = told(lost);
+    let warnings = message(lost);
     assert!(
         matches!(&warnings[..], [one] if one.starts_with("line 2: ") && one.contains("[lost-addition]")),
         "{warnings:?}"
     );
-    assert_eq!(told(&format!("{lost} ; npu: allow lost-addition")), Vec::<String>::new());
-    assert!(told("noop ; npu: allow stride")[0].contains("[unused-allow]"));
+    assert_eq!(message(&format!("{lost} ; npu: allow lost-addition")), Vec::<String>::new());
+    assert!(message("noop ; npu: allow stride")[0].contains("[unused-allow]"));
 }

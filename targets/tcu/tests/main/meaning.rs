@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, TargetError, TimeOptions,
-    Unset,
+    Compiled, HazardMode, InstanceSpec, ReadError, Reader, RunOptions, Severity, TargetError, TimeOptions,
+    UninitMemory,
 };
 use npukit_tcu::internals::artifact;
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
@@ -78,7 +78,7 @@ fn loaded(program: &Program) -> Box<dyn Compiled> {
     TCU.load(&manifest, &files).unwrap()
 }
 
-fn run(program: &Program, meaning: Meaning, unset: Unset) -> Result<f32, TargetError> {
+fn run(program: &Program, meaning: HazardMode, unset: UninitMemory) -> Result<f32, TargetError> {
     let ones = [1.0, 2.0, 4.0].into_iter().flat_map(|x| [x; 8]).collect();
     let inputs = [("x".to_owned(), Tensor::from_f32(vec![3, 8], ones).unwrap())];
     let options = RunOptions { meaning, unset, times: NonZeroU32::new(2).unwrap(), ..RunOptions::default() };
@@ -94,15 +94,15 @@ fn what_the_hardware_loses_is_refused_or_chosen() {
     let [finding] = &findings[..] else { panic!("{findings:?}") };
     assert_eq!((finding.code, finding.severity), ("lost-addition", Severity::Error));
     assert_eq!((finding.instruction, finding.layer.as_deref()), (Some(3), Some("add")));
-    let Err(TargetError::Differs(refused)) = run(&program, Meaning::Agreed, Unset::Zero) else {
+    let Err(TargetError::Differs(refused)) = run(&program, HazardMode::Agreed, UninitMemory::Zero) else {
         panic!("refused")
     };
     assert_eq!(refused, findings);
-    assert_eq!(run(&program, Meaning::Sequential, Unset::Poison).unwrap(), 7.0);
-    assert_eq!(run(&program, Meaning::Hardware, Unset::Garbage(3)).unwrap(), 5.0);
+    assert_eq!(run(&program, HazardMode::Sequential, UninitMemory::Poison).unwrap(), 7.0);
+    assert_eq!(run(&program, HazardMode::Hardware, UninitMemory::Garbage(3)).unwrap(), 5.0);
     let time = |meaning| compiled.time(&TimeOptions { meaning, ..TimeOptions::default() });
-    assert!(matches!(time(Meaning::Agreed), Err(TargetError::Differs(_))));
-    let [sequential, hardware] = [Meaning::Sequential, Meaning::Hardware].map(|m| time(m).unwrap());
+    assert!(matches!(time(HazardMode::Agreed), Err(TargetError::Differs(_))));
+    let [sequential, hardware] = [HazardMode::Sequential, HazardMode::Hardware].map(|m| time(m).unwrap());
     assert_eq!(sequential.cycles, hardware.cycles);
 }
 
@@ -111,8 +111,8 @@ fn what_the_hardware_does_in_time_is_a_warning() {
     let program = sum(&[Op::NoOp; 100]);
     let findings = loaded(&program).lint().unwrap();
     assert_eq!(findings.iter().map(|found| found.severity).collect::<Vec<_>>(), [Severity::Warning]);
-    for meaning in [Meaning::Agreed, Meaning::Sequential, Meaning::Hardware] {
-        assert_eq!(run(&program, meaning, Unset::Garbage(1)).unwrap(), 7.0);
+    for meaning in [HazardMode::Agreed, HazardMode::Sequential, HazardMode::Hardware] {
+        assert_eq!(run(&program, meaning, UninitMemory::Garbage(1)).unwrap(), 7.0);
     }
 }
 
@@ -124,7 +124,7 @@ datamove acc[0x0] <- local[0x0], 1
 datamove.acc acc[0x0] <- local[0x1], 1
 datamove.acc acc[0x0] <- local[0x2], 1
 ";
-    let instance = TCU.instance(Source::Preset("zcu104")).unwrap();
+    let instance = TCU.instance(InstanceSpec::Preset("zcu104")).unwrap();
     let assembled = instance.assemble("p.s", text, &npukit_target::NoFiles).unwrap();
     assert_eq!(
         assembled.warnings,
@@ -153,12 +153,12 @@ fn a_program_that_reads_what_it_left_behind_is_found() {
     program.instructions[1] = Op::NoOp;
     program.instructions[3] = Op::NoOp;
     assert!(matches!(
-        run(&program, Meaning::Agreed, Unset::Garbage(2)),
+        run(&program, HazardMode::Agreed, UninitMemory::Garbage(2)),
         Err(TargetError::Unrepeatable { time: 2, .. })
     ));
-    let error = run(&program, Meaning::Agreed, Unset::Poison).unwrap_err();
+    let error = run(&program, HazardMode::Agreed, UninitMemory::Poison).unwrap_err();
     assert!(format!("{error}").contains("instruction 2"), "{error}");
-    let driven = Driver::new(&program, Unset::Poison, &[]).unwrap().run(&[vec![256; 24]]).map(|_| ());
+    let driven = Driver::new(&program, UninitMemory::Poison, &[]).unwrap().run(&[vec![256; 24]]).map(|_| ());
     let Err(RunError::Fault { source, .. }) = driven else { panic!("{driven:?}") };
     assert_eq!(source.kind, FaultKind::Unset { memory: Memory::Accumulators, address: 0 });
 }
@@ -167,7 +167,7 @@ fn a_program_that_reads_what_it_left_behind_is_found() {
 fn an_output_that_nobody_wrote_is_not_read() {
     let mut program = sum(&[]);
     program.instructions.truncate(1);
-    let mut driver = Driver::new(&program, Unset::Poison, &[]).unwrap();
+    let mut driver = Driver::new(&program, UninitMemory::Poison, &[]).unwrap();
     let finished = driver.run(&[vec![256; 24]]).unwrap();
     let error = finished.output(&program.outputs[0]).unwrap_err();
     assert!(matches!(error, RunError::OutputUnset { address: 3, .. }), "{error}");
@@ -209,7 +209,7 @@ fn poison_is_found_wherever_it_is_read() {
         (simd(true, true, false, 0, 1, 0), None),
         (simd(true, true, true, 0, 1, 0), None),
     ];
-    let mut machine = Machine::with_unset(&config, Unset::Poison).unwrap();
+    let mut machine = Machine::with_unset(&config, UninitMemory::Poison).unwrap();
     machine.write(Memory::Dram0, 60, &vec![1; 4 * config.array_size]).unwrap();
     for (op, expected) in steps {
         assert_eq!(machine.step(&op).err(), expected, "{op:?}");

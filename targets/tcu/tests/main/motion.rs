@@ -1,7 +1,7 @@
 //! MatMuls in motion: sums are the machine's, cycles are the clock's.
 
 use npukit_target::motion::{Motion, PlaceKind, ValueKind};
-use npukit_target::{Config as Source, HandOptions, Machine, Meaning, NoFiles, Unset};
+use npukit_target::{AsmOptions, HazardMode, InstanceSpec, Machine, NoFiles, UninitMemory};
 use npukit_tcu::internals::clock::{Clock, Slice, Unit};
 use npukit_tcu::internals::config::ClockParams;
 use npukit_tcu::{Config, TCU, decode_program};
@@ -31,9 +31,9 @@ const INPUT: [f64; 12] = [1.0, 2.0, 3.0, 4.0, -1.0, 0.5, 0.25, -2.0, 100.0, 100.
 
 /// Returns the program on its machine, with its memories filled.
 fn machine() -> Box<dyn Machine> {
-    let instance = TCU.instance(Source::Preset("cmoda7")).unwrap();
-    let program = instance.hand_program("p.s", TEXT.as_bytes(), &NoFiles).unwrap();
-    let options = HandOptions { meaning: Meaning::Sequential, unset: Unset::Zero };
+    let instance = TCU.instance(InstanceSpec::Preset("cmoda7")).unwrap();
+    let program = instance.asm_program("p.s", TEXT.as_bytes(), &NoFiles).unwrap();
+    let options = AsmOptions { meaning: HazardMode::Sequential, unset: UninitMemory::Zero };
     let mut machine = program.machine(&options).unwrap();
     for (bank, values) in [(1, &WEIGHTS[..]), (0, &INPUT)] {
         let numbers: Vec<i64> = values.iter().map(|&value| machine.number(bank, value).unwrap()).collect();
@@ -91,7 +91,7 @@ fn final_sums_are_the_results_of_the_machine() {
 #[test]
 fn cycles_are_the_clocks() {
     let config = Config::preset("cmoda7").unwrap();
-    let instance = TCU.instance(Source::Preset("cmoda7")).unwrap();
+    let instance = TCU.instance(InstanceSpec::Preset("cmoda7")).unwrap();
     let ops = decode_program(&config, &instance.assemble("p.s", TEXT, &NoFiles).unwrap().bytes).unwrap();
     let mut slices: Vec<Slice> = Vec::new();
     let memory = ClockParams { axi_bits: 64, ..ClockParams::with_latency(18) };
@@ -133,9 +133,9 @@ fn elements_work_one_cycle_after_their_neighbors() {
 #[test]
 fn large_arrays_and_other_instructions_are_not_drawn() {
     assert_eq!(machine().motion().unwrap(), None);
-    let program = TCU.instance(Source::Preset("zcu104")).unwrap();
-    let program = program.hand_program("p.s", b"matmul local[0], acc[0], 1", &NoFiles).unwrap();
-    let options = HandOptions { meaning: Meaning::Sequential, unset: Unset::Zero };
+    let program = TCU.instance(InstanceSpec::Preset("zcu104")).unwrap();
+    let program = program.asm_program("p.s", b"matmul local[0], acc[0], 1", &NoFiles).unwrap();
+    let options = AsmOptions { meaning: HazardMode::Sequential, unset: UninitMemory::Zero };
     let error = program.machine(&options).unwrap().motion().unwrap_err().to_string();
     assert_eq!(error, "the array has 32 x 32 elements; at most 16 x 16 are drawn in motion");
 }

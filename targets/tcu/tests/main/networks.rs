@@ -3,7 +3,7 @@
 use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
 use npukit_numeric::{Tensor, npy};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_tcu::internals::lower::{self, Options, Order, Strategy};
 use npukit_tcu::internals::run::Driver;
 use npukit_tcu::{Config, Program, estimate, validate};
@@ -31,7 +31,7 @@ fn expected(name: &str) -> serde_json::Value {
 /// Returns a driver on a board whose memory holds garbage. The program reads no unwritten memory.
 fn driver<'a>(program: &'a Program, input: &[f32]) -> Driver<'a> {
     assert_eq!(validate(&program.config, &program.instructions), []);
-    run(program, &mut Driver::new(program, Unset::Poison, &[]).unwrap(), input);
+    run(program, &mut Driver::new(program, UninitMemory::Poison, &[]).unwrap(), input);
     Driver::new(program, driven::GARBAGE, &[]).unwrap()
 }
 

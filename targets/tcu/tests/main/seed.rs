@@ -2,7 +2,7 @@
 //! readings.
 
 use npukit_target::{
-    Config as Source, HandOptions, Instance, Limits, Meaning, NoFiles, TimeForm, TimeOptions, Unset,
+    AsmOptions, HazardMode, Instance, InstanceSpec, Limits, NoFiles, TimeForm, TimeOptions, UninitMemory,
 };
 use npukit_tcu::internals::clock::{Clock, StuckForm};
 use npukit_tcu::internals::config::ClockParams;
@@ -12,7 +12,7 @@ use npukit_tcu::{
 };
 
 fn instance(name: &str) -> Box<dyn Instance> {
-    TCU.instance(Source::Preset(name)).unwrap()
+    TCU.instance(InstanceSpec::Preset(name)).unwrap()
 }
 
 fn config(name: &str) -> Config {
@@ -31,8 +31,8 @@ fn ops(config: &Config, text: &str) -> Vec<Op> {
 
 /// Returns the machine after a program, and the remarks.
 fn ran(name: &str, text: &str, fill: &[(&str, &[i64])]) -> (Box<dyn npukit_target::Machine>, Vec<String>) {
-    let program = instance(name).hand_program("p.s", text.as_bytes(), &NoFiles).unwrap();
-    let options = HandOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+    let program = instance(name).asm_program("p.s", text.as_bytes(), &NoFiles).unwrap();
+    let options = AsmOptions { meaning: HazardMode::Agreed, unset: UninitMemory::Zero };
     let mut machine = program.machine(&options).unwrap();
     for (memory, numbers) in fill {
         let place = place(&*machine, memory);
@@ -228,7 +228,7 @@ fn only_the_page_wants_a_wait_behind_a_write_of_the_alus() {
 
 /// Returns the words of samples of three NoOps.
 fn sampled(name: &str, options: &[(&str, &str)]) -> Result<Vec<Sample>, String> {
-    let program = instance(name).hand_program("p.s", b"noop\nnoop\nnoop\n", &NoFiles).unwrap();
+    let program = instance(name).asm_program("p.s", b"noop\nnoop\nnoop\n", &NoFiles).unwrap();
     let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let options = TimeOptions { options, ..TimeOptions::default() };
     let mut bytes = Vec::new();
@@ -285,9 +285,9 @@ fn invalid_samples_are_left_out_of_reports() {
 fn the_architecture_says_how_large_a_block_is() {
     let blocked = r#"{"data_type": "FP16BP8", "array_size": 4, "dram0_depth": 64, "dram1_depth": 64, "local_depth": 64,
         "accumulator_depth": 64, "simd_registers_depth": 1, "stride0_depth": 1, "stride1_depth": 1, "sample_block_size": 8}"#;
-    let instance = TCU.instance(Source::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
+    let instance = TCU.instance(InstanceSpec::File { name: "b.tarch", bytes: blocked.as_bytes() }).unwrap();
     assert_eq!(instance.info().warnings.clone(), [""; 0]);
-    let program = instance.hand_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
+    let program = instance.asm_program("p.s", b"noop\n", &NoFiles).unwrap().compiled().unwrap();
     let mut bytes = Vec::new();
     program.write_time(TimeForm::Samples, &TimeOptions::default(), &mut bytes).unwrap();
     assert_eq!(bytes.len(), 8 * 8);

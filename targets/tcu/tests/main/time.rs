@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, Meaning, ReadError, TargetError, TimeForm, TimeOptions, TimeReport};
+use npukit_target::{Compiled, HazardMode, ReadError, TargetError, TimeForm, TimeOptions, TimeReport};
 use npukit_tcu::internals::artifact::write;
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::program::{Layer, MemoryUse, Program};
@@ -19,7 +19,7 @@ use npukit_testing::{needs, shared};
 /// additions.
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    TimeOptions { options, meaning: Meaning::Hardware, ..TimeOptions::default() }
+    TimeOptions { options, meaning: HazardMode::Hardware, ..TimeOptions::default() }
 }
 
 /// Returns a program as if read from files. `layers` has the number of instructions of each layer;
@@ -68,7 +68,7 @@ fn time(program: &dyn Compiled, given: &[(&str, &str)]) -> TimeReport {
 
 /// Checks that layers, kinds and instructions add up to the total, and the decoder's time does.
 fn check_sums(report: &TimeReport) {
-    let total = report.cycles[&report.model];
+    let total = report.cycles[&report.clock];
     assert_eq!(report.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), total);
     assert_eq!(report.instructions.iter().map(|instruction| instruction.cycles).sum::<u64>(), total);
     if !report.layers.is_empty() {
@@ -79,7 +79,7 @@ fn check_sums(report: &TimeReport) {
     for unit in &report.units {
         let spent = unit.busy + unit.waits.iter().map(|wait| wait.cycles).sum::<u64>();
         assert!(spent <= total, "{unit:?} of {total}");
-        assert!(unit.unit != "decoder" || spent == total || report.model == "samples", "{unit:?} of {total}");
+        assert!(unit.unit != "decoder" || spent == total || report.clock == "samples", "{unit:?} of {total}");
     }
 }
 
@@ -94,11 +94,11 @@ proptest! {
     fn everything_adds_up(ops in few_ops(), preset in 0_usize..3, latency in 0_u64..40, clock in any::<bool>()) {
         let preset = ["zcu104", "ultra96v2", "speech_robot"][preset];
         let half = ops.len() / 2;
-        let clock = if clock { "model" } else { "estimator" };
+        let clock = if clock { "hw" } else { "estimator" };
         for layers in [&[][..], &[half], &[half, ops.len() - half]] {
             let report =
                 time(&*program(preset, ops.clone(), layers), &[("latency", &latency.to_string()), ("clock", clock)]);
-            prop_assert_eq!(&report.model, clock);
+            prop_assert_eq!(&report.clock, clock);
             check_sums(&report);
         }
     }
@@ -116,11 +116,11 @@ proptest! {
         // The driver's Configure takes one cycle more, and the cycles after the program do not
         // belong to it.
         let cycles = |report: &TimeReport| report.instructions.iter().map(|i| i.cycles).collect::<Vec<_>>();
-        let (from_samples, modelled) = (cycles(&report), cycles(&model));
-        let inner = 1..modelled.len().max(2) - 1;
-        prop_assert_eq!(&from_samples[inner.clone()], &modelled[inner]);
-        if modelled.len() > 1 {
-            prop_assert_eq!(from_samples[0] + 2, modelled[0], "two cycles until it is there");
+        let (from_samples, modeled) = (cycles(&report), cycles(&model));
+        let inner = 1..modeled.len().max(2) - 1;
+        prop_assert_eq!(&from_samples[inner.clone()], &modeled[inner]);
+        if modeled.len() > 1 {
+            prop_assert_eq!(from_samples[0] + 2, modeled[0], "two cycles until it is there");
         }
     }
 }
@@ -131,7 +131,7 @@ fn the_published_board_result_comes_out() {
     let program = published(RESNET20);
     let report = time(&*program, &[]);
     check_sums(&report);
-    assert_eq!((report.model.as_str(), report.cycles["model"]), ("model", 750_526));
+    assert_eq!((report.clock.as_str(), report.cycles["hw"]), ("hw", 750_526));
     let measured = 7.49;
     let milliseconds = report.milliseconds.unwrap();
     println!(
@@ -151,7 +151,7 @@ fn the_published_board_result_comes_out() {
 #[test]
 fn latency_and_bus_are_options() {
     let program = published(RESNET20);
-    let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["model"];
+    let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["hw"];
     // The latencies of the simulated hardware, and with responses to writes after one cycle.
     for (latency, expected) in [("1", 652_140), ("10", 676_150), ("20", 769_120), ("28", 843_496)] {
         assert_eq!(cycles(&[("latency", latency)]), expected);
@@ -159,14 +159,14 @@ fn latency_and_bus_are_options() {
     assert_eq!(cycles(&[("latency", "28"), ("write-latency", "1")]), 802_618);
     assert!(cycles(&[("axi-bits", "512")]) < cycles(&[]));
     let estimated = time(&*program, &[("clock", "estimator")]);
-    assert_eq!((estimated.cycles["estimator"], estimated.cycles["model"]), (293_590, 750_526));
+    assert_eq!((estimated.cycles["estimator"], estimated.cycles["hw"]), (293_590, 750_526));
     assert_eq!(estimated.milliseconds, Some(2.9359));
 }
 
 #[test]
 fn options_that_make_no_sense_are_refused() {
     let program = program("pynqz1", vec![Op::NoOp], &[]);
-    for (key, value, told) in [
+    for (key, value, message) in [
         ("clock", "sundial", "must be hw or estimator"),
         ("clock-mhz", "0", "from 0.001 to 100000"),
         ("clock-mhz", "NaN", "from 0.001 to 100000"),
@@ -174,11 +174,11 @@ fn options_that_make_no_sense_are_refused() {
         ("axi-bits", "100", "8 bits times a power of two"),
         ("sample-interval", "65536", "from 0 to 65535"),
         ("sample-block", "0", "from 1"),
-        ("colour", "red", "unknown option"),
+        ("color", "red", "unknown option"),
     ] {
         let error = program.time(&options(&[(key, value)])).unwrap_err();
         assert!(matches!(error, TargetError::Option { .. }), "{error}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     // Two vectors of 128 bits share a word.
     assert!(program.time(&options(&[("axi-bits", "256")])).is_ok());
@@ -197,7 +197,7 @@ fn a_hang_is_an_error_with_its_reason() {
     ops.extend(vec![simd(true); 40]);
     let program = program("speech_robot", ops, &[42]);
     let failed = |result: Result<(), TargetError>| result.unwrap_err().to_string();
-    let told = failed(program.time(&options(&[])).map(|_| ()));
+    let message = failed(program.time(&options(&[])).map(|_| ()));
     for part in [
         "instruction 19 (byte 0x98), SIMD, of layer `layer \"0\"`",
         "accumulators",
@@ -205,12 +205,12 @@ fn a_hang_is_an_error_with_its_reason() {
         "timeout flag rises in cycle",
         "--clock estimator",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
-    assert_eq!(failed(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new())), told);
+    assert_eq!(failed(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new())), message);
     let sampled = failed(program.write_time(TimeForm::Samples, &options(&[]), &mut Vec::new()));
     assert!(sampled.contains("instruction 19") && sampled.contains("instruction 1 (SIMD)"), "{sampled}");
-    assert!(!time(&*program, &[("clock", "estimator")]).cycles.contains_key("model"));
+    assert!(!time(&*program, &[("clock", "estimator")]).cycles.contains_key("hw"));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn absurd_programs_are_estimated_and_that_is_said() {
     };
     let program = program("zcu104", vec![long; 20_000], &[]);
     let report = time(&*program, &[("clock", "model")]);
-    assert_eq!(report.model, "estimator");
+    assert_eq!(report.clock, "estimator");
     assert!(report.notes.iter().any(|line| line.contains("327680000 cycles")), "{:?}", report.notes);
     assert!(npukit_target::chrome_trace(&*program, &options(&[]), &mut Vec::new()).is_err());
 }
@@ -368,14 +368,14 @@ fn a_block_is_bounded_by_the_program() {
     };
     assert_eq!(samples("1", "70000").unwrap() % 70_000, 0);
     assert_eq!(samples("1000", "65536").unwrap(), 65_536);
-    for (interval, block, told) in [
+    for (interval, block, message) in [
         ("1", "100000000", "fills at most 70003 samples; a block may have at most 70003"),
         ("1000", "65537", "fills at most 71 samples; a block may have at most 65536"),
         ("1000", "4294967295", "fills at most 71 samples"),
     ] {
         let error = samples(interval, block).unwrap_err();
         assert!(matches!(error, TargetError::Option { .. }), "{error}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
 }
 
@@ -460,8 +460,8 @@ fn damaged_buffers_are_refused_with_the_place() {
     let expected = SamplesError::Elsewhere { offset: 8, samples: 1, instructions: 2 };
     assert_eq!(samples::read(2, &elsewhere), Err(expected));
     let program = program("pynqz1", vec![Op::NoOp; 2], &[]);
-    let told = program.time_samples("x.bin", &bad, &options(&[])).unwrap_err().to_string();
-    assert!(told.starts_with("x.bin: byte 0x8: 0xff00000000000002 is not a sample"), "{told}");
+    let message = program.time_samples("x.bin", &bad, &options(&[])).unwrap_err().to_string();
+    assert!(message.starts_with("x.bin: byte 0x8: 0xff00000000000002 is not a sample"), "{message}");
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! [`State`] of the machine, and [`FaultKind`], the reasons why it stops.
 
 use npukit_numeric::FixedFormat;
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_target::sim::{Flat, garbage};
 use thiserror::Error;
 
@@ -42,15 +42,15 @@ pub enum FaultKind {
 impl State {
     /// Creates a state with a memory of `words` numbers, at most 65,536. `unset` is the content of
     /// unwritten memory.
-    pub fn new(words: u32, unset: Unset) -> Self {
+    pub fn new(words: u32, unset: UninitMemory) -> Self {
         let mut memory = Flat::new(words.into(), 1).expect("a checked configuration has a small memory");
         match unset {
-            Unset::Zero => {}
-            Unset::Garbage(seed) => {
+            UninitMemory::Zero => {}
+            UninitMemory::Garbage(seed) => {
                 let mut bits = garbage(seed);
                 memory.fill_with(|| bits() as i16);
             }
-            Unset::Poison => memory.poison(),
+            UninitMemory::Poison => memory.poison(),
         }
         Self { memory, words, saturated: 0 }
     }

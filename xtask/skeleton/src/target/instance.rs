@@ -5,13 +5,13 @@ use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_graph::Graph;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Chosen, CompileOptions, Compiled, Disassembled, HandProgram, Instance, InstanceInfo, Problem,
-    ProgramText, Reader, Stage, TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    AsmProgram, Chosen, CompileOptions, Compiled, Disassembled, Instance, InstanceInfo, Problem, ProgramText,
+    Reader, Stage, TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::TARGET;
+use super::asm_program::AssembledProgram;
 use super::diagram::diagram;
-use super::hand::Written;
 use super::program::SkeletonProgram;
 use crate::config::Config;
 use crate::isa::codec::encode_program;
@@ -84,12 +84,12 @@ impl Instance for SkeletonInstance {
         Ok(npukit_asm::disassemble(&isa(), &words).to_string())
     }
 
-    fn hand_program(
+    fn asm_program(
         &self,
         name: &str,
         bytes: &[u8],
         files: &dyn Reader,
-    ) -> Result<Box<dyn HandProgram>, TargetError> {
+    ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let (words, text) = match program_text(bytes) {
             Some(text) => {
                 let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
@@ -99,7 +99,7 @@ impl Instance for SkeletonInstance {
             None => (bytes.to_vec(), ProgramText::default()),
         };
         let instance = (self.info.instance(), &self.config);
-        let program = Written::new(instance_name(name).to_owned(), instance, &words, text);
+        let program = AssembledProgram::new(instance_name(name).to_owned(), instance, &words, text);
         Ok(Box::new(program.map_err(|error| TargetError::in_file(name, error))?))
     }
 

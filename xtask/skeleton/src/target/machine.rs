@@ -5,8 +5,8 @@ use std::sync::Arc;
 use npukit_asm::{ListingLine, Words};
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Accessed, AddressRun, Halt, MachineMemory, Moment, Operand, Outline, Scalar, TargetError, Unset, execute,
-    instruction_lines, number_of, real_of,
+    Accessed, AddressRun, Halt, MachineMemory, Moment, Operand, Outline, Scalar, TargetError, UninitMemory,
+    execute, instruction_lines, number_of, real_of,
 };
 
 use crate::clock;
@@ -45,7 +45,7 @@ impl SkeletonMachine {
         let (memory, depth) = ("memory".to_owned(), config.memory_words.into());
         let memory = MachineMemory { name: memory, depth, lanes: 1, bits: FORMAT.width, is_signed: true };
         let names = (name.clone(), format!("skeleton:{instance}"));
-        let machine = Machine::new(config, Unset::Poison);
+        let machine = Machine::new(config, UninitMemory::Poison);
         let outline = Outline::new(names, vec![memory]);
         let program = Arc::new(Stepped { outline, config: config.clone(), ops: instructions.clone() });
         Self { program, machine, position: 0, is_strict }

@@ -161,13 +161,13 @@ impl Compiled for SkeletonProgram {
         let activity = options.counts_activity.then(|| self.activity());
         let time = TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), breakdown.cycles())]),
-            model: MODEL.to_owned(),
+            clock: MODEL.to_owned(),
             assumptions: vec!["instructions run one after the other".to_owned()],
             notes: vec!["one vector is one number".to_owned()],
             milliseconds: Some(breakdown.cycles() as f64 / (program.config.clock_mhz * 1e3)),
             clock_mhz: Some(program.config.clock_mhz),
             clock_source: Some("the configuration".to_owned()),
-            utilisation: breakdown.utilisation(),
+            utilization: breakdown.utilization(),
             roofline: breakdown.roofline(),
             layers: breakdown.layers(),
             kinds: breakdown.kinds(),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::ByTarget;
-use super::table::{Found, Outcome};
+use super::table::{Outcome, TargetOutcome};
 use crate::Error;
 use crate::mutants::judge::{at_once, ended};
 
@@ -67,9 +67,9 @@ impl Judge {
         let mut compile = self.run(&["compile", path(&truth)], &[name]);
         ended(compile.env("NPUKIT_MUTANTS_REACHED", &record), limit)?;
         let refused = std::fs::read_to_string(truth.join(name).join("refused"));
-        let unfit = |told: &str| Error::Subject { name: name.to_owned(), told: told.to_owned() };
-        if let Ok(told) = refused {
-            return Err(unfit(&told));
+        let unfit = |message: &str| Error::Subject { name: name.to_owned(), message: message.to_owned() };
+        if let Ok(message) = refused {
+            return Err(unfit(&message));
         }
         let answers = self.answers(&truth, &[name], limit)?;
         match answers.get(name) {
@@ -117,7 +117,7 @@ impl Judge {
         folder: &Path,
         names: &[&str],
         limit: Duration,
-    ) -> Result<BTreeMap<String, Found>, Error> {
+    ) -> Result<BTreeMap<String, TargetOutcome>, Error> {
         let mut found = BTreeMap::new();
         if names.is_empty() {
             return Ok(found);
@@ -128,11 +128,14 @@ impl Judge {
             let (made, truth) = (folder.join(name), self.truth().join(name));
             let refused = std::fs::read_to_string(made.join("refused")).ok();
             let stopped = if has_ended.is_none() { "it does not end" } else { "its process ends" };
-            let told = refused.or_else(|| (!made.is_dir()).then(|| stopped.to_owned()));
-            if let Some(told) = told {
-                found.insert((*name).to_owned(), Found { outcome: Outcome::Refused, told });
+            let message = refused.or_else(|| (!made.is_dir()).then(|| stopped.to_owned()));
+            if let Some(message) = message {
+                found.insert((*name).to_owned(), TargetOutcome { outcome: Outcome::Refused, message });
             } else if contents(&made)? == contents(&truth)? {
-                found.insert((*name).to_owned(), Found { outcome: Outcome::NotReached, told: String::new() });
+                found.insert(
+                    (*name).to_owned(),
+                    TargetOutcome { outcome: Outcome::NotReached, message: String::new() },
+                );
             }
         }
         Ok(found)
@@ -146,17 +149,18 @@ impl Judge {
         names: &[&str],
         limit: Duration,
     ) -> Result<BTreeMap<String, String>, Error> {
-        let place = self.folder.join(format!("{}.answers", told_of(folder, names)));
+        let place = self.folder.join(format!("{}.answers", message_of(folder, names)));
         let file = std::fs::File::create(&place).map_err(|source| written(&place, source))?;
         let truth = self.truth();
         let mut prove = self.run(&["prove", path(folder), path(&truth)], names);
         ended(prove.stdout(file), limit)?;
         let text = std::fs::read_to_string(&place).map_err(|source| read(&place, source))?;
         let _ = std::fs::remove_file(&place);
-        let answer = |line: &str| line.split_once(' ').map(|(name, told)| (name.to_owned(), told.to_owned()));
+        let answer =
+            |line: &str| line.split_once(' ').map(|(name, message)| (name.to_owned(), message.to_owned()));
         let mut answers: BTreeMap<String, String> = text.lines().filter_map(answer).collect();
         match answers.remove("error:") {
-            Some(told) => Err(Error::Subject { name: names.join(", "), told }),
+            Some(message) => Err(Error::Subject { name: names.join(", "), message }),
             None => Ok(answers),
         }
     }
@@ -170,15 +174,17 @@ impl Judge {
     }
 
     /// Worst outcome for each target with subjects.
-    fn by_target(&self, mut found: BTreeMap<String, Found>) -> ByTarget {
+    fn by_target(&self, mut found: BTreeMap<String, TargetOutcome>) -> ByTarget {
         let mut outcomes = ByTarget::new();
         for Subject { name, .. } in &self.subjects {
             let target = name.split('-').next().unwrap_or_default(); // Default: never used, a split has a first part.
             // Default: a subject that does not reach the mutant is unchanged.
-            let own =
-                found.remove(name).unwrap_or(Found { outcome: Outcome::NotReached, told: String::new() });
-            let told = if own.told.is_empty() { String::new() } else { format!("{name}: {}", own.told) };
-            let own = Found { told, ..own };
+            let own = found
+                .remove(name)
+                .unwrap_or(TargetOutcome { outcome: Outcome::NotReached, message: String::new() });
+            let message =
+                if own.message.is_empty() { String::new() } else { format!("{name}: {}", own.message) };
+            let own = TargetOutcome { message, ..own };
             let worst = match outcomes.remove(target) {
                 Some(before) => own.worse(before),
                 None => own,
@@ -190,19 +196,19 @@ impl Judge {
 }
 
 /// Parses a line of the judge.
-fn outcome(answer: &str) -> Found {
-    let (word, told) = answer.split_once(' ').unwrap_or((answer, "")); // Default: a word without a message.
+fn outcome(answer: &str) -> TargetOutcome {
+    let (word, message) = answer.split_once(' ').unwrap_or((answer, "")); // Default: a word without a message.
     let outcome = match word {
         "same" => Outcome::Harmless,
         "rounds" => Outcome::Rounds,
         "caught" => Outcome::Caught,
         _ => Outcome::Missed,
     };
-    Found { outcome, told: told.to_owned() }
+    TargetOutcome { outcome, message: message.to_owned() }
 }
 
 /// File name for the answers about programs in a folder.
-fn told_of(folder: &Path, names: &[&str]) -> String {
+fn message_of(folder: &Path, names: &[&str]) -> String {
     let folder = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let first = names.first().copied();
     [folder, first.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>().join("-")

@@ -1,4 +1,5 @@
-//! Outcomes of mutants: [`Found`], stored in `target/mutants/proof.json` and printed as a table.
+//! Outcomes of mutants: [`TargetOutcome`], stored in `target/mutants/proof.json` and printed as a
+//! table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,11 @@ use crate::Error;
 
 /// Worst outcome of the programs of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct TargetOutcome {
     pub outcome: Outcome,
     /// Subject, and the message about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub told: String,
+    pub message: String,
 }
 
 /// Outcome of a mutant, from best to worst.
@@ -35,7 +36,7 @@ pub enum Outcome {
     Missed,
 }
 
-impl Found {
+impl TargetOutcome {
     pub fn is_missed(&self) -> bool {
         self.outcome == Outcome::Missed
     }
@@ -50,7 +51,7 @@ impl Found {
 pub type Outcomes = BTreeMap<String, ByTarget>;
 
 pub fn is_missed(outcomes: &ByTarget) -> bool {
-    outcomes.values().any(Found::is_missed)
+    outcomes.values().any(TargetOutcome::is_missed)
 }
 
 fn place(folder: &Path) -> PathBuf {
@@ -89,10 +90,10 @@ pub fn tell(outcomes: &Outcomes, packages: &BTreeMap<&str, &str>) -> usize {
     let mut missed = Vec::new();
     for (name, found) in outcomes {
         let Some(&package) = packages.get(name.as_str()) else { continue };
-        for (target, Found { outcome, told }) in found {
+        for (target, TargetOutcome { outcome, message }) in found {
             let row = rows.entry((target, package)).or_default();
             COLUMNS.iter().position(|column| column == outcome).into_iter().for_each(|at| row[at] += 1);
-            missed.extend((*outcome == Outcome::Missed).then(|| format!("{target}: {name}: {told}")));
+            missed.extend((*outcome == Outcome::Missed).then(|| format!("{target}: {name}: {message}")));
         }
     }
     println!("| target | crate | mutants | not reached | refused | caught | harmless | rounds | missed |");
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_missed_counts_more_than_what_is_caught() {
-        let found = |outcome| Found { outcome, told: String::new() };
+        let found = |outcome| TargetOutcome { outcome, message: String::new() };
         let [missed, caught] = [Outcome::Missed, Outcome::Caught].map(found);
         assert!(caught.clone().worse(missed.clone()).is_missed());
         assert!(missed.clone().worse(caught.clone()).is_missed());
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_seeded_defect_is_to_be_seen() {
-        let outcome = |outcome| BTreeMap::from([("tcu".to_owned(), Found { outcome, told: String::new() })]);
+        let outcome =
+            |outcome| BTreeMap::from([("tcu".to_owned(), TargetOutcome { outcome, message: String::new() })]);
         let names = ["a", "b", "c", "d"].map(str::to_owned);
         let found = [Outcome::Caught, Outcome::Refused, Outcome::NotReached, Outcome::Harmless].map(outcome);
         let outcomes: Outcomes = names.iter().cloned().zip(found).collect();

@@ -7,7 +7,7 @@ use npukit::verbs::diff::values::{
 };
 
 use crate::answer::Answer;
-use crate::colour::Mark;
+use crate::color::Mark;
 use crate::commands::diff::DiffArgs;
 use crate::disk::settle;
 use crate::failure::Failure;
@@ -181,8 +181,8 @@ fn place(difference: &Difference) -> String {
         Some(axes) => {
             let named = axes.iter().zip(&difference.index);
             // A sample is a batch of one.
-            let told = named.filter(|(axis, index)| *axis != "batch" || **index > 0);
-            told.map(|(axis, index)| format!(", {axis} {index}")).collect::<String>()
+            let shown = named.filter(|(axis, index)| *axis != "batch" || **index > 0);
+            shown.map(|(axis, index)| format!(", {axis} {index}")).collect::<String>()
         }
         None => format!(", element {:?}", difference.index),
     };

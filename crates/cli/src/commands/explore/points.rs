@@ -21,7 +21,7 @@ const SHOWN: [&str; 8] = [
 const REQUESTED: [&str; 2] = ["total_milliseconds", "joules"];
 
 /// Figures of a network, in the order of the columns.
-const OF_NETWORKS: [&str; 5] = ["milliseconds", "cycles", "utilisation", "relative_error", "argmax_agree"];
+const OF_NETWORKS: [&str; 5] = ["milliseconds", "cycles", "utilization", "relative_error", "argmax_agree"];
 
 /// Column of the table of points.
 struct Figure<'a> {
@@ -140,7 +140,7 @@ fn heading(name: &str) -> &str {
         "relative_error" => "error",
         "snr_db" => "SNR, dB",
         "argmax_agree" => "agree",
-        "utilisation" => "utilization",
+        "utilization" => "utilization",
         "dsp" => "DSP",
         "bram" => "BRAM",
         "uram" => "URAM",
@@ -155,7 +155,7 @@ fn written(name: &str, value: f64) -> String {
         "joules" => format!("{:.3}", 1e3 * value),
         "frames_per_second" | "snr_db" => format!("{value:.1}"),
         "cycles" | "instructions" => thousands(value as u64),
-        "relative_error" | "argmax_agree" | "utilisation" => percent(value),
+        "relative_error" | "argmax_agree" | "utilization" => percent(value),
         _ => value.to_string(),
     }
 }

@@ -29,7 +29,8 @@ pub fn traced(
     out: &mut dyn Write,
 ) -> Result<Report, Failure> {
     let (inputs, preprocess) = (request.inputs.clone(), request.preprocess.clone());
-    let request = trace::Request { source, model: request.like.clone(), inputs, preprocess, unlimited };
+    let request =
+        trace::Request { source, model: request.shapes_from.clone(), inputs, preprocess, unlimited };
     Ok(trace(&request, out, context())?)
 }
 

@@ -64,7 +64,7 @@ pub const ROWS: [Row; 25] = [
           reads: "targets" },
     Row { files: 10, step: 5, old: "compile d.onnx --test-vectors x.npy", new: "compile d.onnx --test-vectors y.npy",
           both: "--target tcu -o out", reads: "targets" },
-    Row { files: 3, step: 2, old: "compile m.onnx", new: "compile m.onnx --quantise percentile=90",
+    Row { files: 3, step: 2, old: "compile m.onnx", new: "compile m.onnx --quantize percentile=90",
           both: "--target opu -o out", reads: "lint out/m_onnx_reference.opu.toml" },
     Row { files: 15, step: 6, old: "compile m.onnx", new: "compile n/m.onnx",
           both: "--target drra -o out", reads: "time out/m_onnx_3x1.plan.json" },

@@ -26,7 +26,7 @@ impl Validator {
 
     /// Checks a value; the error names the place, and what is expected there.
     pub fn check(&self, value: &Value) -> Verdict {
-        self.valid(&self.root, value).map_err(|told| format!("value{told}"))
+        self.valid(&self.root, value).map_err(|message| format!("value{message}"))
     }
 
     fn valid(&self, schema: &Value, value: &Value) -> Verdict {
@@ -107,7 +107,7 @@ impl Validator {
     }
 
     fn within(&self, place: String, schema: &Value, value: &Value) -> Verdict {
-        self.valid(schema, value).map_err(|told| place + &told)
+        self.valid(schema, value).map_err(|message| place + &message)
     }
 
     fn some_of(&self, schemas: &Value, value: &Value, is_enough: fn(usize) -> bool) -> Verdict {
@@ -115,8 +115,8 @@ impl Validator {
         if is_enough(verdicts.iter().filter(|verdict| verdict.is_ok()).count()) {
             return Ok(());
         }
-        let told: Vec<String> = verdicts.into_iter().filter_map(Result::err).collect();
-        Err(format!(": the wrong number of forms match; mismatches: {}", told.join("; ")))
+        let messages: Vec<String> = verdicts.into_iter().filter_map(Result::err).collect();
+        Err(format!(": the wrong number of forms match; mismatches: {}", messages.join("; ")))
     }
 }
 
@@ -197,6 +197,6 @@ fn schemas_with_more_are_refused_with_any_value() {
 #[test]
 fn what_is_wrong_has_its_place() {
     let schema = serde_json::json!({ "properties": { "a": { "items": { "type": "null" } } } });
-    let told = Validator::new(schema).check(&serde_json::json!({ "a": [null, 1] })).unwrap_err();
-    assert_eq!(told, "value.a[1]: type \"null\", found 1");
+    let message = Validator::new(schema).check(&serde_json::json!({ "a": [null, 1] })).unwrap_err();
+    assert_eq!(message, "value.a[1]: type \"null\", found 1");
 }

@@ -85,7 +85,7 @@ mod tests {
         let (started, exit) = (framed(r#"{"method":"initialized"}"#), framed(r#"{"method":"exit"}"#));
         assert_eq!(read(format!("{started}{exit}{started}").as_bytes()), (2, None));
         assert_eq!(read(started.as_bytes()), (1, None));
-        for (wrong, told) in [
+        for (wrong, message) in [
             ("Content-Length: 18446744073709551615\r\n\r\n{}".to_owned(), "at most 16777216 bytes"),
             ("{}\r\n\r\n".to_owned(), "not a header line"),
             (framed("{\"a\":"), "a message is not valid in the protocol"),
@@ -93,7 +93,7 @@ mod tests {
         ] {
             let (count, error) = read(format!("{started}{wrong}").as_bytes());
             assert_eq!(count, 1);
-            assert!(error.as_ref().is_some_and(|error| error.contains(told)), "{wrong:?}: {error:?}");
+            assert!(error.as_ref().is_some_and(|error| error.contains(message)), "{wrong:?}: {error:?}");
         }
     }
 }

@@ -153,7 +153,7 @@ impl<'a> Net<'a> {
         };
         let (size, width) = (self.config().head, heads * self.config().head);
         let batch = self.builder.reshape(&format!("{name}_in"), x, &[1, self.length, width])?;
-        let op = RotaryEmbedding { heads, size, interleaved: pairs == Pairs::Neighbours };
+        let op = RotaryEmbedding { heads, size, interleaved: pairs == Pairs::Neighbors };
         self.builder.emit(name, op, vec![batch, cos, sin])
     }
 }

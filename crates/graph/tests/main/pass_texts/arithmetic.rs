@@ -21,8 +21,8 @@ pub fn single_precision() -> Vec<Example> {
         stays("integers of 8 bits, from 32-bit floats and back", |net| {
             let (to, precision) = (ElementType::I8, ElementType::F32);
             let (x, scale) = (net.ones(&[2]), net.number(0.5));
-            let quantise = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision, away: false };
-            let x = net.node(quantise, &[x, scale]);
+            let quantize = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision, away: false };
+            let x = net.node(quantize, &[x, scale]);
             net.node(DequantizeLinear { to: precision, axis: 0, block: 0 }, &[x, scale])
         }),
     ]
@@ -141,7 +141,7 @@ fn convolution(net: &mut Net) -> ValueId {
 }
 
 /// A batch normalization of 2 channels.
-fn normalised(net: &mut Net, x: ValueId) -> ValueId {
+fn normalized(net: &mut Net, x: ValueId) -> ValueId {
     let parameters = [[2.0, 4.0], [0.5, 0.25], [1.0, 2.0], [4.0, 1.0]];
     let parameters = parameters.map(|values| net.constant(f32s(&[2], &values)));
     net.node(BatchNormalization { epsilon: 0.0 }, &[&[x], parameters.as_slice()].concat())
@@ -151,16 +151,16 @@ pub fn batch_norm_folding() -> Vec<Example> {
     vec![
         works("after a convolution", |net| {
             let x = convolution(net);
-            normalised(net, x)
+            normalized(net, x)
         }),
         works("the sum stays after a product without addend", |net| {
             let (x, weights) = (net.ones(&[2, 2]), net.count(&[2, 2]));
             let x = net.node(MatMul, &[x, weights]);
-            normalised(net, x)
+            normalized(net, x)
         }),
         stays("after a convolution with another reader", |net| {
             let x = convolution(net);
-            let normal = normalised(net, x);
+            let normal = normalized(net, x);
             net.binary(Add, x, normal)
         }),
     ]

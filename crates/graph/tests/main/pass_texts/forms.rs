@@ -131,28 +131,28 @@ pub fn variance_forms() -> Vec<Example> {
 }
 
 /// `(x - mean(x)) / sqrt(mean(s^2) + 0.01)`, where `s` is `x - mean(x)` or `x`.
-fn layer_normalisation(net: &mut Net, centred: bool) -> ValueId {
+fn layer_normalization(net: &mut Net, centered: bool) -> ValueId {
     let x = net.ones(&[2, 2]);
     let mean = net.reduce(ReduceKind::Mean, &[1], true, x);
     let difference = net.binary(Sub, x, mean);
     let two = net.number(2.0);
-    let squares = net.node(Pow, &[if centred { difference } else { x }, two]);
+    let squares = net.node(Pow, &[if centered { difference } else { x }, two]);
     let variance = net.reduce(ReduceKind::Mean, &[1], true, squares);
     let sum = net.with(Add, variance, 0.01);
     let root = net.unary(UnaryKind::Sqrt, sum);
     net.binary(Div, difference, root)
 }
 
-pub fn normalisation_forms() -> Vec<Example> {
+pub fn normalization_forms() -> Vec<Example> {
     vec![
-        works("a difference from the mean divided by its deviation", |net| layer_normalisation(net, true)),
+        works("a difference from the mean divided by its deviation", |net| layer_normalization(net, true)),
         works("a factor for each feature", |net| {
-            let x = layer_normalisation(net, true);
+            let x = layer_normalization(net, true);
             let factors = net.count(&[2]);
             net.binary(Mul, x, factors)
         }),
         stays("divided by the root of the mean square of another value", |net| {
-            layer_normalisation(net, false)
+            layer_normalization(net, false)
         }),
     ]
 }

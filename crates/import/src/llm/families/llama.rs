@@ -49,7 +49,7 @@ pub(super) const LLAMA: Family = Family {
     architectures: &["llama"],
     folder_names: FOLDER,
     gguf_names: GGUF,
-    gguf_pairs: Pairs::Neighbours,
+    gguf_pairs: Pairs::Neighbors,
     folder_transposed: false,
     folder_gains_lack_1: false,
     biases: &[],

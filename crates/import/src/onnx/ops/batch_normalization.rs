@@ -26,8 +26,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (x, rank) = (operands[0], context.shape(operands[0]).len());
     let axes: Vec<usize> = (0..rank).filter(|&axis| axis != 1).collect();
     let mean = context.reduce(ReduceKind::Mean, x, axes.clone(), true)?;
-    let centred = context.binary(BinaryKind::Sub, x, mean)?;
-    let squares = context.binary(BinaryKind::Mul, centred, centred)?;
+    let centered = context.binary(BinaryKind::Sub, x, mean)?;
+    let squares = context.binary(BinaryKind::Mul, centered, centered)?;
     let variance = context.reduce(ReduceKind::Mean, squares, axes, false)?;
     let channels = context.shape(variance).to_vec();
     let mean = context.reshape(mean, channels)?;

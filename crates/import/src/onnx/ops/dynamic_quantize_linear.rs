@@ -10,7 +10,7 @@ use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::number;
+use super::super::quantized::number;
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {

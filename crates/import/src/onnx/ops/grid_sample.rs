@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some(other) => return Err(unsupported("padding_mode", other, "zeros, border or reflection")),
     };
     let places = match context.attributes.flag("align_corners", false)? {
-        true => GridPlaces::Centres,
+        true => GridPlaces::Centers,
         false => GridPlaces::Edges,
     };
     let rank = context.shape(x).len();

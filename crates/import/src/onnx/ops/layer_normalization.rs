@@ -33,8 +33,8 @@ fn statistics(
 ) -> Result<[ValueId; 2], Reason> {
     let average = Reduce { kind: ReduceKind::Mean, axes, keep_dims: true };
     let mean = context.helper("mean", average.clone(), vec![x])?;
-    let centred = context.helper("centred", Binary { kind: BinaryKind::Sub }, vec![x, mean])?;
-    let squares = context.helper("squares", Binary { kind: BinaryKind::Mul }, vec![centred, centred])?;
+    let centered = context.helper("centered", Binary { kind: BinaryKind::Sub }, vec![x, mean])?;
+    let squares = context.helper("squares", Binary { kind: BinaryKind::Mul }, vec![centered, centered])?;
     let variance = context.helper("variance", average, vec![squares])?;
     let epsilon = typed(context.element(x), Vec::new(), TensorData::F32(vec![epsilon]))?;
     let epsilon = context.make_constant(epsilon);

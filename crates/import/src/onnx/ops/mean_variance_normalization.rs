@@ -23,11 +23,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(unsupported("axes", stated, "each axis once"));
     }
     let mean = context.reduce(ReduceKind::Mean, x, axes.clone(), true)?;
-    let centred = context.binary(BinaryKind::Sub, x, mean)?;
-    let squares = context.binary(BinaryKind::Mul, centred, centred)?;
+    let centered = context.binary(BinaryKind::Sub, x, mean)?;
+    let squares = context.binary(BinaryKind::Mul, centered, centered)?;
     let variance = context.reduce(ReduceKind::Mean, squares, axes, true)?;
     let deviation = context.unary(UnaryKind::Sqrt, variance)?;
     let epsilon = context.scalar(x, EPSILON)?;
     let deviation = context.binary(BinaryKind::Add, deviation, epsilon)?;
-    Ok(vec![context.binary(BinaryKind::Div, centred, deviation)?])
+    Ok(vec![context.binary(BinaryKind::Div, centered, deviation)?])
 }

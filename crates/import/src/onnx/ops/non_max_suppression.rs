@@ -19,7 +19,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     // Default: the standard's, which removes all overlapping boxes.
     let overlap = context.number(3, "iou_threshold")?.unwrap_or(0.0);
     let least = context.number(4, "score_threshold")?;
-    let from_centre = context.attributes.flag("center_point_box", false)?;
+    let from_center = context.attributes.flag("center_point_box", false)?;
     let (&[batch, count, 4], &[images, classes, of_scores]) = (boxes.shape(), scores.shape()) else {
         return Err(shapes(boxes.shape(), scores.shape()));
     };
@@ -27,7 +27,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(shapes(boxes.shape(), scores.shape()));
     }
     context.reserve(&[batch, classes, count, count])?;
-    let corners: Vec<[f32; 4]> = boxes.reals().chunks(4).map(|values| corners(values, from_centre)).collect();
+    let corners: Vec<[f32; 4]> = boxes.reals().chunks(4).map(|values| corners(values, from_center)).collect();
     let (scores, mut selected) = (scores.reals(), Vec::new());
     for (image, class) in (0..batch).flat_map(|image| (0..classes).map(move |class| (image, class))) {
         let scores = &scores[(image * classes + class) * count..][..count];
@@ -60,9 +60,9 @@ fn select(scores: &[f64], boxes: &[[f32; 4]], least: Option<f32>, overlap: f32, 
 
 /// Least and largest coordinates `[y, x, y, x]` of a box, which is given by two opposite corners,
 /// or by center `[x, y]`, width and height.
-fn corners(values: &[f64], from_centre: bool) -> [f32; 4] {
+fn corners(values: &[f64], from_center: bool) -> [f32; 4] {
     let [a, b, c, d] = [0, 1, 2, 3].map(|index| values[index] as f32);
-    match from_centre {
+    match from_center {
         true => [b - d / 2.0, a - c / 2.0, b + d / 2.0, a + c / 2.0],
         false => [a.min(c), b.min(d), a.max(c), b.max(d)],
     }

@@ -5,7 +5,7 @@ use npukit_graph::op::Concat;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::{operand, places, quantised};
+use super::super::quantized::{operand, places, quantized};
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -17,5 +17,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let rank = operands.first().map_or(0, |&first| context.shape(first).len());
     let axis = Context::axis("axis", axis, rank)?;
     let y = context.emit(Concat { axis }, operands)?;
-    Ok(vec![quantised(context, y, 0)?])
+    Ok(vec![quantized(context, y, 0)?])
 }

@@ -6,7 +6,7 @@ use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::{Scales, dequantised, quantised};
+use super::super::quantized::{Scales, dequantized, quantized};
 use super::conv::conv;
 
 /// Adds the operators of one node to the graph and returns its results.
@@ -21,21 +21,21 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let bias = match context.optional(8) {
         Some(bias) => {
             let scales = of_weights.times(context, of_x.scale)?;
-            Some(dequantised(context, bias, scales, 0)?)
+            Some(dequantized(context, bias, scales, 0)?)
         }
         None => None,
     };
-    let x = dequantised(context, x, of_x, 0)?;
-    let weights = dequantised(context, weights, of_weights, 0)?;
+    let x = dequantized(context, x, of_x, 0)?;
+    let weights = dequantized(context, weights, of_weights, 0)?;
     let y = conv(context, x, weights, bias)?;
-    Ok(vec![quantised(context, y, 6)?])
+    Ok(vec![quantized(context, y, 6)?])
 }
 
 fn integer(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "x")?, context.input(1, "w")?);
     let (of_x, of_weights) = (Scales::units(context, 2)?, Scales::units(context, 3)?);
-    let x = dequantised(context, x, of_x, 0)?;
-    let weights = dequantised(context, weights, of_weights, 0)?;
+    let x = dequantized(context, x, of_x, 0)?;
+    let weights = dequantized(context, weights, of_weights, 0)?;
     let y = conv(context, x, weights, None)?;
     Ok(vec![context.helper("integer", Cast::new(ElementType::I32), vec![y])?])
 }

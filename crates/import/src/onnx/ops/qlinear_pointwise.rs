@@ -5,7 +5,7 @@ use npukit_graph::op::{Binary, BinaryKind, LeakyRelu, Unary, UnaryKind};
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::{operand, places, quantised};
+use super::super::quantized::{operand, places, quantized};
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -22,5 +22,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             (context.emit(Binary { kind }, vec![a, b])?, 6)
         }
     };
-    Ok(vec![quantised(context, y, scale)?])
+    Ok(vec![quantized(context, y, scale)?])
 }

@@ -7,7 +7,7 @@ use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::pool::{global_pool, pool};
-use super::super::quantised::{operand, places, quantised};
+use super::super::quantized::{operand, places, quantized};
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -21,5 +21,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         "QLinearGlobalAveragePool" => global_pool(context, x, make)?,
         _ => pool(context, x, make)?,
     };
-    Ok(vec![quantised(context, y, 3)?])
+    Ok(vec![quantized(context, y, 3)?])
 }

@@ -6,7 +6,7 @@ use npukit_graph::op::Softmax;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::{operand, places, quantised};
+use super::super::quantized::{operand, places, quantized};
 
 /// Adds the operators of one node to the graph and returns its results.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -18,5 +18,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     // Before opset 13, all axes starting at `axis` are flattened.
     let axis_end = if opset < 13 { rank } else { axis + 1 };
     let y = context.emit(Softmax { axis, axis_end }, vec![x])?;
-    Ok(vec![quantised(context, y, 3)?])
+    Ok(vec![quantized(context, y, 3)?])
 }

@@ -10,7 +10,7 @@ use npukit_graph::op::{Binary, BinaryKind, Clip, Compare, CompareKind, Pow, Unar
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantised::number;
+use super::super::quantized::number;
 
 /// Maximum bit width: floats represent all integers of this width.
 const MAX_BITS: f32 = 24.0;

@@ -55,14 +55,14 @@ fn mel(context: &mut Context<'_>) -> Result<(Vec<usize>, Vec<f64>), Reason> {
     };
     let mut values = vec![0.0; bins * bands];
     for band in 0..bands {
-        let [left, centre, right] = [0, 1, 2].map(|offset| corner(band + offset));
+        let [left, center, right] = [0, 1, 2].map(|offset| corner(band + offset));
         for bin in 0..bins {
             let place = bin as f64;
             values[bin * bands + band] = match place {
-                _ if place == centre && centre == left => 1.0,
-                _ if (left..centre).contains(&place) => (place - left) / (centre - left),
-                _ if (centre..right).contains(&place) => (right - place) / (right - centre),
-                _ if place == centre => 1.0,
+                _ if place == center && center == left => 1.0,
+                _ if (left..center).contains(&place) => (place - left) / (center - left),
+                _ if (center..right).contains(&place) => (right - place) / (right - center),
+                _ if place == center => 1.0,
                 _ => 0.0,
             };
         }

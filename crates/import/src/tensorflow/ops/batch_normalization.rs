@@ -37,13 +37,13 @@ fn by_own_statistics(
 ) -> Result<ValueId, Reason> {
     let mean_of = || Reduce { kind: ReduceKind::Mean, axes: vec![0, 1, 2], keep_dims: true };
     let mean = context.helper("mean", mean_of(), vec![x])?;
-    let centred = context.binary("centred", BinaryKind::Sub, x, mean)?;
-    let squares = context.binary("squares", BinaryKind::Mul, centred, centred)?;
+    let centered = context.binary("centered", BinaryKind::Sub, x, mean)?;
+    let squares = context.binary("squares", BinaryKind::Mul, centered, centered)?;
     let variance = context.helper("variance", mean_of(), vec![squares])?;
     let epsilon = context.scalar(epsilon)?;
     let variance = context.binary("above_zero", BinaryKind::Add, variance, epsilon)?;
     let deviation = context.unary("deviation", UnaryKind::Sqrt, variance)?;
-    let normal = context.binary("normal", BinaryKind::Div, centred, deviation)?;
+    let normal = context.binary("normal", BinaryKind::Div, centered, deviation)?;
     let scaled = context.binary("scaled", BinaryKind::Mul, normal, scale)?;
     context.emit(Binary { kind: BinaryKind::Add }, vec![scaled, offset])
 }

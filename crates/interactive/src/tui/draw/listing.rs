@@ -15,10 +15,10 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let debugger = &app.debugger;
     let mut height = usize::from(area.height.saturating_sub(2));
     let mut lines = Vec::new();
-    let told = debugger.machine().told(debugger.position());
-    if let Some(told) = told.filter(|_| height > 0) {
+    let message = debugger.machine().described(debugger.position());
+    if let Some(message) = message.filter(|_| height > 0) {
         height -= 1;
-        lines.push(Line::styled(format!(">  {told}"), app.look.next()));
+        lines.push(Line::styled(format!(">  {message}"), app.look.next()));
     }
     lines.extend(around(app, height));
     let here = debugger.line_here();
@@ -31,7 +31,7 @@ fn around(app: &App, height: usize) -> Vec<Line<'static>> {
     let (debugger, cursor) = (&app.debugger, app.at_cursor());
     let count = match debugger.listing() {
         Ok(listing) => listing.len(),
-        Err(told) => return vec![Line::styled(told.to_owned(), app.look.stops())],
+        Err(message) => return vec![Line::styled(message.to_owned(), app.look.stops())],
     };
     let first = cursor.saturating_sub(height / 2).min(count.saturating_sub(height));
     let mut issued = debugger.machine().issued(debugger.position());

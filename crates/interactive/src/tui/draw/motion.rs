@@ -24,7 +24,7 @@ pub(super) fn draw(app: &App, InMotion { found, cycle }: &InMotion, screen: &mut
     let (title, lines) = match found {
         Ok(Some(motion)) => (title(motion, *cycle), grid(app.look, motion, *cycle)),
         Ok(None) => ("motion".to_owned(), vec![Line::raw("the next step has no drawing in motion")]),
-        Err(told) => ("motion".to_owned(), vec![Line::styled(told.clone(), app.look.stops())]),
+        Err(message) => ("motion".to_owned(), vec![Line::styled(message.clone(), app.look.stops())]),
     };
     screen.render_widget(Pane::new(lines).framed(app.look.frame(&title)), area);
 }

@@ -22,8 +22,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(remarks.map(|remark| Line::styled(format!("remark: {remark}"), look.stops())));
     }
     if machine.saturations() > 0 {
-        let told = format!("{} saturated so far", counted(machine.saturations(), "result"));
-        lines.push(Line::styled(told, look.stops()));
+        let message = format!("{} saturated so far", counted(machine.saturations(), "result"));
+        lines.push(Line::styled(message, look.stops()));
     }
     let title = if position < debugger.steps() { "next step" } else { "no next step" };
     frame.render_widget(Pane::new(lines).framed(look.frame(title)), area);
@@ -38,7 +38,7 @@ pub(super) fn draw_clock(app: &App, frame: &mut Frame<'_>, area: Rect) {
 fn clock(app: &App) -> Vec<Line<'static>> {
     let moments = match app.debugger.moments() {
         Ok(moments) => moments,
-        Err(told) => return vec![Line::raw(told.to_owned())],
+        Err(message) => return vec![Line::raw(message.to_owned())],
     };
     let Some(Moment { start, end, waits }) = moments.get(app.debugger.position()) else {
         let end = moments.last().map_or(0, |moment| moment.end);

@@ -20,7 +20,7 @@ impl Window {
     }
 
     /// Creates a square window of odd size, padded by half of it on all sides.
-    pub(crate) const fn centred(kernel: usize, stride: usize) -> Self {
+    pub(crate) const fn centered(kernel: usize, stride: usize) -> Self {
         Self { pads: [kernel / 2; 4], ..Self::valid(kernel, stride) }
     }
 

@@ -68,14 +68,14 @@ fn inverted(net: &mut Builder, x: &Value, widening: usize, filters: usize, strid
     let wide = widening * x.size(1);
     let y = if widening == 1 { x.clone() } else { rectified(net, x, pointwise(wide)) };
     let y = rectified(net, &y, Conv::depthwise(wide, window(stride)));
-    let y = normalised(net, &y, pointwise(filters));
+    let y = normalized(net, &y, pointwise(filters));
     if stride == 1 && filters == x.size(1) { net.add(x, &y) } else { y }
 }
 
 /// A 3 by 3 window; with stride 2, it is padded only at the end.
 const fn window(stride: usize) -> Window {
     match stride {
-        1 => Window::centred(3, 1),
+        1 => Window::centered(3, 1),
         _ => Window::valid(3, stride).padded([0, 0, 1, 1]),
     }
 }
@@ -85,13 +85,13 @@ const fn pointwise(filters: usize) -> Conv {
 }
 
 /// A convolution followed by a normalization with the convolution's deviation.
-fn normalised(net: &mut Builder, x: &Value, conv: Conv) -> Value {
+fn normalized(net: &mut Builder, x: &Value, conv: Conv) -> Value {
     let x = net.conv(x, Conv { deviation: 1.0, ..conv.without_bias() });
     net.batch_norm_to(conv.deviation, &x, EPSILON)
 }
 
 fn rectified(net: &mut Builder, x: &Value, conv: Conv) -> Value {
-    let x = normalised(net, x, conv);
+    let x = normalized(net, x, conv);
     net.relu6(&x)
 }
 

@@ -27,9 +27,9 @@ type Block = fn(&mut Builder, &Value, f64, usize, usize) -> Value;
 
 /// Builds a network of four stages with the given numbers of blocks.
 fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> Vec<Value> {
-    let x = normalised(net, x, 1.0, 64, Window::centred(7, 2));
+    let x = normalized(net, x, 1.0, 64, Window::centered(7, 2));
     let x = net.relu(&x);
-    let mut x = net.max_pool(&x, Window::centred(3, 2));
+    let mut x = net.max_pool(&x, Window::centered(3, 2));
     let widths = [(64, 1, 1.0), (128, 2, 1.0), (256, 2, 1.0), (512, 2, BEFORE_MEAN)];
     for (blocks, (filters, stride, deviation)) in stages.into_iter().zip(widths) {
         x = block(net, &x, deviation, filters, stride);
@@ -42,19 +42,19 @@ fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> V
 
 /// A basic block on values with the given deviation, which its result keeps.
 fn block(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
-    let y = normalised(net, x, 1.0, filters, Window::centred(3, stride));
+    let y = normalized(net, x, 1.0, filters, Window::centered(3, stride));
     let y = net.relu(&y);
-    let y = normalised(net, &y, deviation, filters, Window::centred(3, 1));
+    let y = normalized(net, &y, deviation, filters, Window::centered(3, 1));
     added(net, x, &y, deviation, stride)
 }
 
 /// A bottleneck block, with a quarter of the channels inside.
 fn bottleneck(net: &mut Builder, x: &Value, deviation: f64, filters: usize, stride: usize) -> Value {
-    let y = normalised(net, x, 1.0, filters, Window::valid(1, stride));
+    let y = normalized(net, x, 1.0, filters, Window::valid(1, stride));
     let y = net.relu(&y);
-    let y = normalised(net, &y, 1.0, filters, Window::centred(3, 1));
+    let y = normalized(net, &y, 1.0, filters, Window::centered(3, 1));
     let y = net.relu(&y);
-    let y = normalised(net, &y, deviation, 4 * filters, Window::valid(1, 1));
+    let y = normalized(net, &y, deviation, 4 * filters, Window::valid(1, 1));
     added(net, x, &y, deviation, stride)
 }
 
@@ -63,12 +63,12 @@ fn added(net: &mut Builder, x: &Value, y: &Value, deviation: f64, stride: usize)
     let filters = y.size(1);
     let projects = x.size(1) != filters;
     let shortcut =
-        if projects { normalised(net, x, deviation, filters, Window::valid(1, stride)) } else { x.clone() };
+        if projects { normalized(net, x, deviation, filters, Window::valid(1, stride)) } else { x.clone() };
     let sum = net.add(&shortcut, y);
     net.relu(&sum)
 }
 
-fn normalised(net: &mut Builder, x: &Value, deviation: f64, filters: usize, window: Window) -> Value {
+fn normalized(net: &mut Builder, x: &Value, deviation: f64, filters: usize, window: Window) -> Value {
     let x = net.conv(x, Conv::new(filters, window).without_bias());
     net.batch_norm_to(deviation, &x, EPSILON)
 }

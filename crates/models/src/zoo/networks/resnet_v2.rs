@@ -26,17 +26,17 @@ const EPSILON_20: f32 = 1e-3;
 const EPSILON_50: f32 = 1.001e-5;
 
 fn build_20(net: &mut Builder, x: Value) -> Vec<Value> {
-    let x = net.conv(&x, Conv::new(16, Window::centred(3, 1)));
-    let mut x = normalised(net, &x, EPSILON_20);
+    let x = net.conv(&x, Conv::new(16, Window::centered(3, 1)));
+    let mut x = normalized(net, &x, EPSILON_20);
     // The first stage widens four times, the others twice.
     for (stage, (filters, wide)) in [(16, 64), (64, 128), (128, 256)].into_iter().enumerate() {
         let stride = if stage == 0 { 1 } else { 2 };
         // The network starts with a normalization.
-        let before = if stage == 0 { x.clone() } else { normalised(net, &x, EPSILON_20) };
+        let before = if stage == 0 { x.clone() } else { normalized(net, &x, EPSILON_20) };
         let y = bottleneck_20(net, &before, filters, wide, stride);
         let shortcut = net.conv(&x, Conv::new(wide, Window::valid(1, stride)));
         x = net.add(&shortcut, &y);
-        let before = normalised(net, &x, EPSILON_20);
+        let before = normalized(net, &x, EPSILON_20);
         let y = bottleneck_20(net, &before, filters, wide, 1);
         x = net.add(&x, &y);
     }
@@ -46,9 +46,9 @@ fn build_20(net: &mut Builder, x: Value) -> Vec<Value> {
 /// Three convolutions with biases; the first has the stride.
 fn bottleneck_20(net: &mut Builder, x: &Value, filters: usize, wide: usize, stride: usize) -> Value {
     let y = net.conv(x, Conv::new(filters, Window::valid(1, stride)));
-    let y = normalised(net, &y, EPSILON_20);
-    let y = net.conv(&y, Conv::new(filters, Window::centred(3, 1)));
-    let y = normalised(net, &y, EPSILON_20);
+    let y = normalized(net, &y, EPSILON_20);
+    let y = net.conv(&y, Conv::new(filters, Window::centered(3, 1)));
+    let y = normalized(net, &y, EPSILON_20);
     net.conv(&y, Conv::new(wide, Window::valid(1, 1)))
 }
 
@@ -70,7 +70,7 @@ fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
 /// A block; with `projects`, the shortcut is a convolution. Strided convolutions are padded
 /// by a separate operator, so their zeros count as multiplied, as they do in the specification.
 fn block_50(net: &mut Builder, x: &Value, filters: usize, stride: usize, projects: bool) -> Value {
-    let before = normalised(net, x, EPSILON_50);
+    let before = normalized(net, x, EPSILON_50);
     let wide = 4 * filters;
     let shortcut = match (projects, stride) {
         (true, _) => net.conv(&before, Conv::new(wide, Window::valid(1, stride))),
@@ -78,20 +78,20 @@ fn block_50(net: &mut Builder, x: &Value, filters: usize, stride: usize, project
         (false, _) => net.max_pool(x, Window::valid(1, stride)),
     };
     let y = net.conv(&before, Conv::new(filters, Window::valid(1, 1)).without_bias());
-    let y = normalised(net, &y, EPSILON_50);
+    let y = normalized(net, &y, EPSILON_50);
     let y = match stride {
-        1 => net.conv(&y, Conv::new(filters, Window::centred(3, 1)).without_bias()),
+        1 => net.conv(&y, Conv::new(filters, Window::centered(3, 1)).without_bias()),
         _ => {
             let y = net.pad(&y, 1);
             net.conv(&y, Conv::new(filters, Window::valid(3, stride)).without_bias())
         }
     };
-    let y = normalised(net, &y, EPSILON_50);
+    let y = normalized(net, &y, EPSILON_50);
     let y = net.conv(&y, Conv::new(wide, Window::valid(1, 1)));
     net.add(&shortcut, &y)
 }
 
-fn normalised(net: &mut Builder, x: &Value, epsilon: f32) -> Value {
+fn normalized(net: &mut Builder, x: &Value, epsilon: f32) -> Value {
     let x = net.batch_norm(x, epsilon);
     net.relu(&x)
 }

@@ -35,6 +35,6 @@ fn fire(net: &mut Builder, x: &Value, filters: usize) -> Value {
     };
     let squeezed = rectified(x, Conv::new(filters, Window::valid(1, 1)));
     let narrow = rectified(&squeezed, Conv::new(4 * filters, Window::valid(1, 1)));
-    let wide = rectified(&squeezed, Conv::new(4 * filters, Window::centred(3, 1)));
+    let wide = rectified(&squeezed, Conv::new(4 * filters, Window::centered(3, 1)));
     net.concat(&narrow, &wide)
 }

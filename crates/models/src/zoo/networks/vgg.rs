@@ -23,7 +23,7 @@ fn features(net: &mut Builder, x: Value) -> Value {
     let mut x = x;
     for (filters, count) in STAGES {
         for _ in 0..count {
-            x = net.conv(&x, Conv::new(filters, Window::centred(3, 1)));
+            x = net.conv(&x, Conv::new(filters, Window::centered(3, 1)));
             x = net.relu(&x);
         }
         x = net.max_pool(&x, Window::valid(2, 2));

@@ -92,7 +92,7 @@ fn rescaling(run: &Run<'_>) -> Result<Option<String>, Error> {
 /// Suggests the narrowest wider format in which nothing saturates.
 fn wider_format(run: &Run<'_>) -> Result<Option<String>, Error> {
     let origin = run.origin;
-    for wider in origin.instance.wider() {
+    for wider in origin.instance.wider_formats() {
         // Skips formats for which the model does not compile or run.
         let Ok(compiled) = wider.compile(&origin.model.simplified, &origin.options) else { continue };
         if let Some(text) = without_saturation(run, &*wider, &*compiled)? {

@@ -11,7 +11,7 @@ use npukit_target::{CompileOptions, Compiled, Instance, Output};
 use super::part::changed;
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::numbers::rescale::exponent;
 
 /// Values on the machine for one sample, as stored: exponents are not applied.
@@ -40,8 +40,8 @@ impl InstrumentedProgram {
     ///
     /// # Errors
     ///
-    /// Fails as [`Origin::prepared`] does.
-    pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
+    /// Fails as [`CompileJob::prepared`] does.
+    pub fn new(origin: &CompileJob, compiled: &dyn Compiled) -> Result<Self, Error> {
         let graph = origin.prepared()?;
         let mut plain = origin.options.clone();
         plain.prepared = true;

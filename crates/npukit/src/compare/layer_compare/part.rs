@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::magnitudes::Magnitudes;
 use crate::compare::comparison::{self, difference};
 use crate::error::Error;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::numbers::rescale::exponent;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
@@ -102,7 +102,7 @@ impl Part {
     /// Cuts out the layer between the values `known` and the results in `seen`.
     /// Returns `None` if no result is seen.
     pub fn new(
-        origin: &Origin,
+        origin: &CompileJob,
         graph: &Graph,
         layer: &Layer,
         seen: &HashSet<ValueId>,

@@ -9,13 +9,13 @@ use npukit_target::{Compiled, Output, Port, ProgramPart, RunOptions, Writer};
 
 use super::float::line;
 use super::shown::shown_values;
-use super::{Given, Held, Line, Shown, TensorKind, Values};
+use super::{Given, Line, SampleTensor, Shown, TensorKind, Values};
 use crate::Context;
 use crate::compare::layer_compare::{InstrumentedProgram, MachineValues, Part, parts, rounded};
-use crate::compare::like::Like;
+use crate::compare::shape_source::ShapeSource;
 use crate::error::Error;
 use crate::inputs::{self, ReadText, Sample, wanted};
-use crate::model::origin::{CompiledModel, Origin};
+use crate::model::compile_job::{CompileJob, CompiledModel};
 use crate::model::program::Program;
 use crate::model::source::Source;
 use crate::model::{self, Model};
@@ -26,7 +26,7 @@ use crate::run::stack::Stack;
 pub(crate) struct Machine {
     compiled: Box<dyn Compiled>,
     /// Names and shapes of the model, for an artifact.
-    like: Option<Like>,
+    like: Option<ShapeSource>,
     samples: Vec<Sample>,
     /// Samples in the model's shapes.
     pub model_samples: Vec<Sample>,
@@ -39,7 +39,7 @@ pub(crate) struct Machine {
 
 /// Layers of a program whose results can be read.
 pub(crate) struct Layers {
-    pub origin: Origin,
+    pub origin: CompileJob,
     /// For an artifact: the model compiled here, and the path of the model.
     beside: Option<(Box<dyn Compiled>, String)>,
     instrumented: InstrumentedProgram,
@@ -103,7 +103,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NotLike`] for a model that does not match the artifact, or whose outputs
+    /// Returns [`Error::OtherModel`] for a model that does not match the artifact, or whose outputs
     /// differ from the artifact's in any bit. Also fails as [`Self::new`] does.
     pub fn of_artifact(
         program: Program,
@@ -113,7 +113,7 @@ impl Machine {
     ) -> Result<(Self, Vec<String>), Error> {
         let compiled = program.compiled;
         let model = model::load(&source.path, &source.model, given.inputs, context.reader)?;
-        let like = Like::new(&*compiled, &model, &source.path)?;
+        let like = ShapeSource::new(&*compiled, &model, &source.path)?;
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let text = Some(&read_text as &ReadText<'_>);
         let found = inputs::samples(given.inputs, &like.inputs(), given.preprocess, context.reader, text)?;
@@ -122,7 +122,7 @@ impl Machine {
         let model_samples: Vec<Sample> = in_model_shape(&*compiled, &found.samples);
         let samples: Vec<Sample> = found.samples.into_iter().map(|sample| like.packed(sample)).collect();
         let CompiledModel { origin, program: beside } = recompiled(source, model, &*compiled, context)?;
-        notes.push(told_of(&*compiled, &*beside));
+        notes.push(difference_note(&*compiled, &*beside));
         let layers = Layers::new(origin, &*beside, model_samples.first())?;
         let layers = Some(Layers { beside: Some((beside, source.path.clone())), ..layers });
         let format = format(&*compiled, layers.as_ref());
@@ -180,15 +180,17 @@ impl Machine {
         let result = self.compiled.run_with(sample, &RunOptions::default())?;
         let saturations = result.saturations.clone();
         let Some(layers) = &self.layers else {
-            let mut shown: BTreeMap<String, Held> = BTreeMap::new();
+            let mut shown: BTreeMap<String, SampleTensor> = BTreeMap::new();
             let scales = &self.compiled.info().scales;
             let inputs = model_sample.iter().map(|(name, tensor)| {
                 let tensor = rounded(name, tensor, self.format, scales);
-                (name.clone(), Held { tensor, raw: Vec::new() })
+                (name.clone(), SampleTensor { tensor, raw: Vec::new() })
             });
             shown.extend(inputs);
             let outputs = result.outputs.into_iter();
-            shown.extend(outputs.map(|Output { name, values, raw }| (name, Held { tensor: values, raw })));
+            shown.extend(
+                outputs.map(|Output { name, values, raw }| (name, SampleTensor { tensor: values, raw })),
+            );
             return Ok(Values { shown, saturations, ..Values::default() });
         };
         let outputs = match &self.like {
@@ -212,7 +214,9 @@ impl Machine {
         // An input that is also an output is returned unchanged, even if the machine rounds it for
         // its layers.
         shown.extend(
-            passed.into_iter().map(|Output { name, values, raw }| (name, Held { tensor: values, raw })),
+            passed
+                .into_iter()
+                .map(|Output { name, values, raw }| (name, SampleTensor { tensor: values, raw })),
         );
         Ok(Values { shown, stored: values, saturations })
     }
@@ -285,7 +289,7 @@ impl Machine {
 }
 
 impl Layers {
-    fn new(origin: Origin, compiled: &dyn Compiled, sample: Option<&Sample>) -> Result<Self, Error> {
+    fn new(origin: CompileJob, compiled: &dyn Compiled, sample: Option<&Sample>) -> Result<Self, Error> {
         let instrumented = InstrumentedProgram::new(&origin, compiled)?;
         let graph = &instrumented.graph;
         let inputs = graph.inputs.iter().map(|&id| graph.value(id).name.as_str());
@@ -299,8 +303,8 @@ impl Layers {
     fn of_artifact(&self, error: Error) -> Error {
         match (error, &self.beside) {
             (Error::KeptDiffers { output }, Some((_, path))) => {
-                let told = "of the artifact differs from the output of the model compiled here";
-                Error::NotLike { path: path.clone(), reason: format!("output `{output}` {told}") }
+                let message = "of the artifact differs from the output of the model compiled here";
+                Error::OtherModel { path: path.clone(), reason: format!("output `{output}` {message}") }
             }
             (error, _) => error,
         }
@@ -327,7 +331,7 @@ fn recompiled(
 }
 
 /// Describes whether the artifact equals the program that the model compiles to here.
-fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
+fn difference_note(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
     let bytes = |compiled: &dyn Compiled| {
         let words = compiled.words().ok()?;
         Some(words.parts.into_iter().map(|part| part.bytes).collect::<Vec<_>>())
@@ -347,7 +351,7 @@ fn told_of(artifact: &dyn Compiled, beside: &dyn Compiled) -> String {
 }
 
 /// Returns the outputs of an artifact under the model's names and in its shapes.
-fn by_model(like: &Like, compiled: &dyn Compiled, result: npukit_target::RunResult) -> Vec<Output> {
+fn by_model(like: &ShapeSource, compiled: &dyn Compiled, result: npukit_target::RunResult) -> Vec<Output> {
     let one = |mut stack: Stack| {
         let values: Tensor = stack.samples.pop()?;
         // Default: results computed by the host have no integers.

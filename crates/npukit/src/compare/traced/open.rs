@@ -2,7 +2,7 @@
 
 use super::float::Float;
 use super::machine::Machine;
-use super::{Given, Side};
+use super::{Given, TensorSource};
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::InputFile;
@@ -86,13 +86,13 @@ pub(crate) fn float(
     given: Given<'_>,
     unlimited: bool,
     context: Context<'_>,
-) -> Result<(Side, Vec<String>), Error> {
+) -> Result<(TensorSource, Vec<String>), Error> {
     let model = model::load(&source.path, &source.model, given.inputs, context.reader)?;
     if !unlimited {
         eval_limits::check(&model.graph.name, &model.graph)?;
     }
     let (float, notes) = Float::of_model(&model, given, context)?;
-    Ok((Side::Float(Box::new(float)), model.remarks.with_notes(notes).notes))
+    Ok((TensorSource::Float(Box::new(float)), model.remarks.with_notes(notes).notes))
 }
 
 /// Opens a compiled model, or an artifact alone. Also returns notes.

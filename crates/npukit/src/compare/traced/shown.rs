@@ -10,7 +10,7 @@ use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::Held;
+use super::SampleTensor;
 use crate::compare::layer_compare::{float_chain, times_power};
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -35,16 +35,19 @@ impl Shown {
     }
 
     /// Converts a value of the compiled graph, and its integers, to the model's form.
-    pub fn show(&self, tensor: &Tensor, raw: &[i32]) -> Held {
+    pub fn show(&self, tensor: &Tensor, raw: &[i32]) -> SampleTensor {
         let tensor = times_power(tensor, self.exponent);
-        let Some(perm) = &self.perm else { return Held { tensor, raw: raw.to_vec() } };
+        let Some(perm) = &self.perm else { return SampleTensor { tensor, raw: raw.to_vec() } };
         let integers = Tensor::new(tensor.shape().to_vec(), TensorData::I32(raw.to_vec())).ok();
         let integers = integers.and_then(|tensor| match transposed(&tensor, perm)?.data() {
             TensorData::I32(raw) => Some(raw.clone()),
             _ => None,
         });
         // Default: a value without integers has none in another order either.
-        Held { tensor: transposed(&tensor, perm).unwrap_or(tensor), raw: integers.unwrap_or_default() }
+        SampleTensor {
+            tensor: transposed(&tensor, perm).unwrap_or(tensor),
+            raw: integers.unwrap_or_default(),
+        }
     }
 
     /// Converts a value from the model's form back to the stored form. Inverse of `show`.

@@ -3,12 +3,12 @@
 use npukit_numeric::npy::{member_names, read_npy, read_npz};
 use npukit_target::{Compiled, Output, Reader};
 
-use super::{Held, Line, TensorKind};
+use super::{Line, SampleTensor, TensorKind};
 use crate::error::Error;
 
 /// Arrays over all samples.
 pub(crate) struct Stored {
-    arrays: Vec<(String, Held)>,
+    arrays: Vec<(String, SampleTensor)>,
     pub(super) lines: Vec<Line>,
 }
 
@@ -29,7 +29,7 @@ impl Stored {
                 |(name, tensor): (String, _)| Some((name.strip_prefix(MACHINE)?.to_owned(), tensor));
             arrays = arrays.into_iter().filter_map(machine).collect();
         }
-        let held = |(name, tensor)| (name, Held { tensor, raw: Vec::new() });
+        let held = |(name, tensor)| (name, SampleTensor { tensor, raw: Vec::new() });
         Ok(Self::new(arrays.into_iter().map(held).collect()))
     }
 
@@ -40,7 +40,7 @@ impl Stored {
     /// Returns [`Error::Read`] or [`Error::Array`].
     pub fn array(name: &str, path: &str, reader: &dyn Reader) -> Result<Self, Error> {
         let tensor = read_npy(path, &reader.read(path)?)?;
-        Ok(Self::new(vec![(name.to_owned(), Held { tensor, raw: Vec::new() })]))
+        Ok(Self::new(vec![(name.to_owned(), SampleTensor { tensor, raw: Vec::new() })]))
     }
 
     /// Reads a program's inputs and outputs from the image of `memory` in the file at `path`.
@@ -56,12 +56,12 @@ impl Stored {
         reader: &dyn Reader,
     ) -> Result<Self, Error> {
         let outputs = compiled.read_image(memory, &reader.read(path)?)?;
-        let held = |Output { name, values, raw }| (name, Held { tensor: values, raw });
+        let held = |Output { name, values, raw }| (name, SampleTensor { tensor: values, raw });
         Ok(Self::new(outputs.into_iter().map(held).collect()))
     }
 
-    fn new(arrays: Vec<(String, Held)>) -> Self {
-        let line = |(name, held): &(String, Held)| Line {
+    fn new(arrays: Vec<(String, SampleTensor)>) -> Self {
+        let line = |(name, held): &(String, SampleTensor)| Line {
             name: name.clone(),
             shape: held.tensor.shape().to_vec(),
             axes: None,
@@ -73,7 +73,7 @@ impl Stored {
     }
 
     /// Returns the array called `name`.
-    pub fn get(&self, name: &str) -> Option<&Held> {
+    pub fn get(&self, name: &str) -> Option<&SampleTensor> {
         self.arrays.iter().find(|(other, _)| other == name).map(|(_, held)| held)
     }
 }

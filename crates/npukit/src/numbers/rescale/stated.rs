@@ -24,7 +24,7 @@ pub(crate) fn as_stated(
     let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
         return Ok(None);
     };
-    let graph = instance.prepare(&model.simplified, options, GraphForm::Apart)?;
+    let graph = instance.prepare(&model.simplified, options, GraphForm::Decomposed)?;
     let Some(ranges) = Ranges::stated(&graph) else { return Ok(None) };
     let of_host = instance.nodes_of_host(&graph)?;
     let is_host = |node: &Node| of_host.contains(&node.name);
@@ -36,7 +36,7 @@ pub(crate) fn as_stated(
         functions: instance.info().scaling.functions,
         balance: true,
         ports: true,
-        addends: instance.info().scaling.addends_of_means,
+        addends: instance.info().scaling.max_mean_terms,
     };
     // A value of unknown range would lose precision next to values that fill the format.
     let fill = is_known(&graph, &ranges, &limits, &is_host);

@@ -100,7 +100,7 @@ struct Network {
     /// Whether its output reconstructs its input.
     reconstructs: bool,
     /// Files of labeled images and their labels, in the folder or its parent.
-    labelled: Option<[&'static str; 2]>,
+    labeled: Option<[&'static str; 2]>,
 }
 
 /// Networks, with the ranges that their 8-bit files declare.
@@ -109,12 +109,12 @@ const NETWORKS: [Network; 5] = [
         prefix: "ic_",
         range: [0.0, 255.0],
         reconstructs: false,
-        labelled: Some(["ic_inputs.npy", "../cifar10_labels.npy"]),
+        labeled: Some(["ic_inputs.npy", "../cifar10_labels.npy"]),
     },
-    Network { prefix: "kws_", range: [-123.6, 24.5], reconstructs: false, labelled: None },
-    Network { prefix: "vww_", range: [0.0, 1.0], reconstructs: false, labelled: None },
-    Network { prefix: "ad_", range: [-40.0, 40.0], reconstructs: true, labelled: None },
-    Network { prefix: "sww_", range: [0.0, 26.0], reconstructs: false, labelled: None },
+    Network { prefix: "kws_", range: [-123.6, 24.5], reconstructs: false, labeled: None },
+    Network { prefix: "vww_", range: [0.0, 1.0], reconstructs: false, labeled: None },
+    Network { prefix: "ad_", range: [-40.0, 40.0], reconstructs: true, labeled: None },
+    Network { prefix: "sww_", range: [0.0, 26.0], reconstructs: false, labeled: None },
 ];
 
 /// Number of calibration inputs, which have other seeds.
@@ -226,7 +226,7 @@ impl Case<'_> {
             false => None,
         };
         let float = if is_integer(self.file) { self.float(input, &from, context)? } else { None };
-        let [top1, top1_own] = self.labelled(&program, &source, &from, context)?;
+        let [top1, top1_own] = self.labeled(&program, &source, &from, context)?;
         Ok(Row {
             top1,
             top1_own,
@@ -245,7 +245,7 @@ impl Case<'_> {
                 .map(|y| seeded.reconstruction(y)),
             snr_db: report.comparison.and_then(|found| found.snr_db),
             saturations: report.saturations,
-            cycles: time.cycles.get(&time.model).copied(),
+            cycles: time.cycles.get(&time.clock).copied(),
             latency_ms: report.speed.latency_ms,
             frames_per_second: report.speed.frames_per_second,
             ..self.named()
@@ -275,14 +275,14 @@ impl Case<'_> {
 
     /// Returns the shares of labeled images classified correctly: on the machine, and by the file's
     /// own arithmetic.
-    fn labelled(
+    fn labeled(
         &self,
         program: &Program,
         source: &Source,
         port: &Reals,
         context: Context<'_>,
     ) -> Result<[Option<f64>; 2], Error> {
-        let Some([pictures, labels]) = self.network.labelled else { return Ok([None, None]) };
+        let Some([pictures, labels]) = self.network.labeled else { return Ok([None, None]) };
         let path = |name: &str| format!("{}/{name}", self.request.folder.trim_end_matches('/'));
         let (Ok(bytes), Ok(_)) = (context.reader.read(&path(pictures)), context.reader.read(&path(labels)))
         else {

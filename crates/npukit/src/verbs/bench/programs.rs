@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_graph::Graph;
-use npukit_graph::quantise::Method;
+use npukit_graph::quantize::Method;
 use npukit_models::zoo::Network;
 use npukit_target::{
-    Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
+    Benchmark, CompileOptions, Compiled, Figure, Instance, InstanceSpec, Measure, TargetError, TimeOptions,
     TimeReport, split_system,
 };
 
@@ -18,10 +18,10 @@ use crate::Context;
 use crate::costs::{HostRates, HostTime};
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::{self, ModelOptions};
-use crate::numbers::quantise::Typical;
-use crate::run::speed::frames_per_second;
+use crate::numbers::quantize::Typical;
+use crate::run::latency::frames_per_second;
 use crate::targets;
 use crate::verbs::zoo::network;
 
@@ -62,9 +62,9 @@ fn of_the_zoo(
     let bytes = network.onnx(request.seed);
     let model = model::parse(&file, &bytes, &ModelOptions::default(), context.reader)?;
     let start = Instant::now();
-    let mut origin = Origin::new(instance, model, BTreeMap::new())?;
+    let mut origin = CompileJob::new(instance, model, BTreeMap::new())?;
     // Values do not affect these measurements, so only one method is tried.
-    origin.quantise(Some(Method::LeastSquares), &Typical::default())?;
+    origin.quantize(Some(Method::LeastSquares), &Typical::default())?;
     let compiled = origin.compile()?;
     Ok((compiled, start.elapsed().as_secs_f64()))
 }
@@ -80,7 +80,7 @@ fn decoder(instance: &dyn Instance, name: &str, graph: &Graph) -> Result<(Box<dy
 /// Returns the benchmark's instance: a built-in one, or one that differs from it.
 pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Error> {
     let target = targets::target(target)?;
-    let preset = target.instance(Config::Preset(benchmark.preset))?;
+    let preset = target.instance(InstanceSpec::Preset(benchmark.preset))?;
     if benchmark.changes.is_empty() {
         return Ok(preset);
     }
@@ -96,7 +96,7 @@ pub(super) fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn In
         parameters.insert("system".to_owned(), system);
     }
     let bytes = config.to_string();
-    Ok(target.instance(Config::File { name: &name, bytes: bytes.as_bytes() })?)
+    Ok(target.instance(InstanceSpec::File { name: &name, bytes: bytes.as_bytes() })?)
 }
 
 /// Program, and its network.
@@ -113,7 +113,7 @@ struct Program<'a> {
 
 /// Measured value of a figure.
 #[derive(Default)]
-struct Found {
+struct Measurement {
     value: f64,
     /// Time in milliseconds at the board's clock, for a program.
     latency_ms: Option<f64>,
@@ -125,8 +125,8 @@ struct Found {
 }
 
 impl Program<'_> {
-    fn measure(&self, figure: &Figure, runs: usize) -> Result<Found, Error> {
-        let of_host = |value| Found { value, ..Found::default() };
+    fn measure(&self, figure: &Figure, runs: usize) -> Result<Measurement, Error> {
+        let of_host = |value| Measurement { value, ..Measurement::default() };
         match figure.measure {
             Measure::Cycles(options) => Ok(self.timed(figure, options, |_, cycles| Ok(cycles))?),
             Measure::Milliseconds(options) => Ok(self.timed(figure, options, |time, _| {
@@ -150,15 +150,15 @@ impl Program<'_> {
         figure: &Figure,
         options: &[(&str, &str)],
         value: impl Fn(&TimeReport, f64) -> Result<f64, TargetError>,
-    ) -> Result<Found, TargetError> {
+    ) -> Result<Measurement, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
-        let none = || TargetError::failed(format!("the cost model `{}` gives no cycles", time.model));
-        let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
+        let none = || TargetError::failed(format!("the cost model `{}` gives no cycles", time.clock));
+        let cycles = *time.cycles.get(&time.clock).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         let (value, layers) = (value(&time, cycles)?, layers(&time, figure.layers)?);
         let (latency_ms, host_ms) = self.with_host(time.milliseconds);
-        Ok(Found { value, latency_ms, host_ms, above_bound, layers })
+        Ok(Measurement { value, latency_ms, host_ms, above_bound, layers })
     }
 
     /// Adds the host's time, if it counts, to that of the accelerator; also returns it alone.
@@ -173,9 +173,9 @@ impl Program<'_> {
         let unknown =
             || TargetError::failed("the utilization of the multipliers is unknown for this program");
         let macs = self.compiled.report().macs.filter(|&macs| macs > 0).ok_or_else(unknown)?;
-        let utilisation = time.utilisation.ok_or_else(unknown)?;
+        let utilization = time.utilization.ok_or_else(unknown)?;
         let padded = self.network.map_or(macs, |network| network.counts().padded_macs);
-        Ok(100.0 * utilisation * padded as f64 / macs as f64)
+        Ok(100.0 * utilization * padded as f64 / macs as f64)
     }
 
     /// Generates random samples, all different.
@@ -187,7 +187,7 @@ impl Program<'_> {
         (1..=count as u64).filter_map(sample).collect()
     }
 
-    fn row(&self, benchmark: &Benchmark, instance: String, figure: &Figure, found: Found) -> Row {
+    fn row(&self, benchmark: &Benchmark, instance: String, figure: &Figure, found: Measurement) -> Row {
         Row {
             table: table_of(figure),
             network: benchmark.network.to_owned(),

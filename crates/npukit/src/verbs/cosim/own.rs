@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn what_is_no_circuit_is_told() {
-        let told = |files_of: &[(&str, &str)]| files("mine", &folder(files_of)).unwrap_err().to_string();
-        assert!(told(&[("a.sv", "")]).contains("no list of files"));
-        assert!(told(&[("a.f", ""), ("b.f", "")]).contains("several lists of files"));
-        assert!(told(&[("a.f", "../b.sv")]).contains("`../b.sv`, which is not a file in the folder"));
-        assert!(told(&[("a.f", "-y lib")]).contains("`-y lib`"));
-        assert!(told(&[("a.f", "b.sv")]).contains("mine/b.sv"), "an absent file is named");
+        let message = |files_of: &[(&str, &str)]| files("mine", &folder(files_of)).unwrap_err().to_string();
+        assert!(message(&[("a.sv", "")]).contains("no list of files"));
+        assert!(message(&[("a.f", ""), ("b.f", "")]).contains("several lists of files"));
+        assert!(message(&[("a.f", "../b.sv")]).contains("`../b.sv`, which is not a file in the folder"));
+        assert!(message(&[("a.f", "-y lib")]).contains("`-y lib`"));
+        assert!(message(&[("a.f", "b.sv")]).contains("mine/b.sv"), "an absent file is named");
     }
 }

@@ -156,9 +156,9 @@ bx $
 
     #[test]
     fn what_is_no_such_file_is_told() {
-        let told = |text: &str| to_fst("w.vcd", text.as_bytes()).unwrap_err().to_string();
-        assert!(told("").contains("it ends within its declarations"));
-        assert!(told("$enddefinitions $end\n#x\n").contains("line 2: `#x` is neither"));
-        assert!(told("$var wire many # a $end\n$enddefinitions $end\n").contains("line 1: `many` bits"));
+        let message = |text: &str| to_fst("w.vcd", text.as_bytes()).unwrap_err().to_string();
+        assert!(message("").contains("it ends within its declarations"));
+        assert!(message("$enddefinitions $end\n#x\n").contains("line 2: `#x` is neither"));
+        assert!(message("$var wire many # a $end\n$enddefinitions $end\n").contains("line 1: `many` bits"));
     }
 }

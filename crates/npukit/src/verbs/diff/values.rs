@@ -83,7 +83,7 @@ struct Counted {
 ///
 /// - [`Error::NotComparable`] for names that are not sides,
 /// - [`Error::OtherTensors`] if no tensor is common or one has another size,
-/// - [`Error::NotLike`] if an artifact was not compiled from the model,
+/// - [`Error::OtherModel`] if an artifact was not compiled from the model,
 /// - all errors of [`run`](crate::verbs::run::run).
 pub fn diff_values(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();

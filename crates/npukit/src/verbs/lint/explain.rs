@@ -29,7 +29,7 @@ pub struct Explanations {
 }
 
 /// Maximum number of codes that are suggested.
-const MOST_NEAR: usize = 3;
+const MAX_NEAR: usize = 3;
 
 /// Lists every kind of finding with its target, or only the kinds of the target `only`.
 ///
@@ -64,13 +64,13 @@ pub fn explain(code: &str, only: Option<&str>) -> Result<Explanations, Error> {
         closest(&wanted, all.iter().map(|one| one.lint.code).filter(|one| !near.contains(one)))
     {
         near.push(next);
-        if near.len() == MOST_NEAR {
+        if near.len() == MAX_NEAR {
             break;
         }
     }
     let known: Vec<&str> = if near.is_empty() { all.iter().map(|one| one.lint.code).collect() } else { near };
     let mut known: Vec<String> = known.into_iter().map(str::to_owned).collect();
-    if known.len() > MOST_NEAR {
+    if known.len() > MAX_NEAR {
         known.sort();
         known.dedup();
     }
@@ -82,7 +82,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::collections::BTreeSet;
 
-    use npukit_target::Config;
+    use npukit_target::InstanceSpec;
 
     use super::*;
 
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_tables_are_in_order() {
         for target in targets() {
-            let instance = target.instance(Config::Default).unwrap();
+            let instance = target.instance(InstanceSpec::Default).unwrap();
             assert_eq!(instance.info().lints, target.lints, "{}", target.name);
             assert!(!target.lints.is_empty());
         }

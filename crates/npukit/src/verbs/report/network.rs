@@ -7,11 +7,15 @@ use npukit_report::{GraphNode, Network};
 use npukit_target::{Compiled, TimeReport};
 
 use crate::error::Error;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 
 /// Returns the nodes of the graph that `compiled` was lowered from, the edges between them, and the
 /// layer in `time` of each.
-pub(super) fn network(origin: &Origin, compiled: &dyn Compiled, time: &TimeReport) -> Result<Network, Error> {
+pub(super) fn network(
+    origin: &CompileJob,
+    compiled: &dyn Compiled,
+    time: &TimeReport,
+) -> Result<Network, Error> {
     let graph = origin.prepared()?;
     let layers = layer_of_each(&graph, compiled, time);
     let report = compiled.report();

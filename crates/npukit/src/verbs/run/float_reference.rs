@@ -10,10 +10,10 @@ use crate::compare::comparison::compare;
 use crate::compare::layer_compare;
 use crate::error::Error;
 use crate::inputs::{InputFile, Sample};
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::model::source::Source;
-use crate::numbers::finite::NonFinite;
 use crate::numbers::max_error::{MaxError, NO_INFORMATION};
+use crate::numbers::non_finite::NonFinite;
 use crate::numbers::squashed;
 use crate::numbers::underflow::{self, Usage, Watch};
 use crate::numbers::weights;
@@ -50,7 +50,7 @@ impl FloatReference {
     /// Returns [`Error::Eval`] if the evaluator refuses the model or a sample.
     pub fn compare(
         &mut self,
-        origin: &Origin,
+        origin: &CompileJob,
         compiled: &dyn Compiled,
         samples: &[Sample],
         stacks: &[Stack],
@@ -87,7 +87,7 @@ impl FloatReference {
 
     fn compare_outputs(&mut self, graph: &Graph, stacks: &[Stack], reference: Vec<Stack>) -> Comparison {
         let found = compare(stacks, &reference);
-        self.squashed = squashed::told(graph, stacks, &reference);
+        self.squashed = squashed::message(graph, stacks, &reference);
         self.comparison = Some(found);
         self.outputs = reference;
         found
@@ -107,7 +107,7 @@ impl FloatReference {
     pub fn warnings(
         &self,
         request: &Request,
-        origin: Option<&Origin>,
+        origin: Option<&CompileJob>,
         saturations: &Saturations,
     ) -> Vec<String> {
         let mut warnings = self.non_finite.warnings();
@@ -124,20 +124,20 @@ impl FloatReference {
     }
 
     /// Whether the warnings suggest a calibration.
-    pub fn suggests_calibration(&self, origin: &Origin, saturations: &Saturations) -> bool {
+    pub fn suggests_calibration(&self, origin: &CompileJob, saturations: &Saturations) -> bool {
         let vanishes = || self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
         uncalibrated(origin) && (saturations.results > 0 || vanishes())
     }
 }
 
 /// Whether a calibration was not requested but might help.
-fn uncalibrated(origin: &Origin) -> bool {
+fn uncalibrated(origin: &CompileJob) -> bool {
     let has_steps = origin.instance.info().number_format.is_some_and(|format| format.step().is_some());
-    has_steps && origin.rescaling.is_none() && origin.quantisation.is_none()
+    has_steps && origin.rescaling.is_none() && origin.quantization.is_none()
 }
 
 /// Returns the suggested command line.
-fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String {
+fn calibration_line(request: &Request, origin: &CompileJob, results: u64) -> String {
     let why = if results > 0 {
         let verb = if results == 1 { "does" } else { "do" };
         format!("{} {verb} not fit the number format", counted(results, "result"))

@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused() {
         let names = NAMES.map(str::to_owned);
-        let told = |range: &str, names: &[String]| chosen(range, names).unwrap_err().to_string();
-        assert!(told("/logit", &names).contains("unknown layer `/logit`"));
-        assert!(told("/logit..", &names).contains("`/logit`"));
-        assert!(told("/logits../conv1", &names).contains("`/conv1+/relu1` comes before `/logits`"));
-        assert!(told("/x*", &names).contains("no layer matches this pattern"));
-        assert!(told("a", &[]).contains("does not contain the names of its layers"));
+        let message = |range: &str, names: &[String]| chosen(range, names).unwrap_err().to_string();
+        assert!(message("/logit", &names).contains("unknown layer `/logit`"));
+        assert!(message("/logit..", &names).contains("`/logit`"));
+        assert!(message("/logits../conv1", &names).contains("`/conv1+/relu1` comes before `/logits`"));
+        assert!(message("/x*", &names).contains("no layer matches this pattern"));
+        assert!(message("a", &[]).contains("does not contain the names of its layers"));
     }
 }

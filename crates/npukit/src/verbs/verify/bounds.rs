@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
-use crate::model::origin::Origin;
-use crate::numbers::finite;
+use crate::model::compile_job::CompileJob;
+use crate::numbers::non_finite;
 pub use crate::report::bounds::{OutputReport, Report, SaturationReport};
 use crate::run::batch::{float, machine};
 use crate::run::stack::Stack;
@@ -58,7 +58,7 @@ type RangeBox = Vec<(String, RangeTensor)>;
 /// Bounds the errors of a program of `origin`'s model.
 pub(super) fn bounds(
     request: &Request,
-    origin: &Origin,
+    origin: &CompileJob,
     compiled: &dyn Compiled,
     context: Context<'_>,
 ) -> Result<Report, Error> {
@@ -74,7 +74,7 @@ pub(super) fn bounds(
         false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,
     };
     // A box between NaN or an infinity and another number has no bounds.
-    finite::check(&samples)?;
+    non_finite::check(&samples)?;
     let boxes = boxes(request, &samples, &compiled.inputs(), &*program);
     let known = Known {
         machine: bounding(&*program, &boxes, RoundingModel::Machine)?,
@@ -278,7 +278,7 @@ fn report(
         })
     });
     Report {
-        inputs: told(request),
+        inputs: described(request),
         boxes: bounding.boxes,
         against_model,
         outputs: bounding.outputs.iter().enumerate().map(output).collect(),
@@ -292,7 +292,7 @@ fn report(
     }
 }
 
-fn told(request: &Request) -> String {
+fn described(request: &Request) -> String {
     if request.inputs.is_empty() {
         let (low, high) = request.range.unwrap_or(RANGE);
         return format!("all numbers from {low} to {high}");

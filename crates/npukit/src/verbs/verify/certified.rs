@@ -10,7 +10,7 @@ use super::{Report, Request};
 use crate::Context;
 use crate::error::Error;
 use crate::model::ModelOptions;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::report::verify::{CertificateReport, CertificateStatus};
 
 /// Like [`verify`](super::verify), and returns a certificate if the program is proved. A
@@ -48,14 +48,14 @@ pub(super) fn check(request: &Request, path: &str, context: Context<'_>) -> Resu
         certificate.claim.check(&claim(&report)).map_err(failed)?;
     }
     let status = if report.proved { CertificateStatus::Holds } else { CertificateStatus::Refuted };
-    let told = CertificateReport { file: Some(path.to_owned()), ..told(&certificate, status) };
-    report.certificate = Some(told);
+    let entry = CertificateReport { file: Some(path.to_owned()), ..certificate_report(&certificate, status) };
+    report.certificate = Some(entry);
     Ok(report)
 }
 
 /// Program that was just compiled to `files`, with its model.
 pub(crate) struct Certified<'a> {
-    pub origin: Origin,
+    pub origin: CompileJob,
     pub program: ProgramReport,
     pub files: &'a [ArtifactFile],
     pub model: Files,
@@ -67,7 +67,7 @@ pub(crate) struct Certified<'a> {
 /// # Errors
 ///
 /// Returns [`Error::NotProved`], and fails as [`certify`] does.
-pub(crate) fn certified(of: Certified<'_>) -> Result<(Origin, Report, Certificate), Error> {
+pub(crate) fn certified(of: Certified<'_>) -> Result<(CompileJob, Report, Certificate), Error> {
     let start = Instant::now();
     let (pair, artifact) = Pair::encoded(of.origin, of.program, of.files)?;
     let subject = pair.subject(of.model, of.reading, artifact)?;
@@ -85,11 +85,11 @@ fn made(report: &mut Report, subject: Subject) -> Option<Certificate> {
         return None;
     }
     let certificate = Certificate::new(env!("CARGO_PKG_VERSION"), subject, claim(report));
-    report.certificate = Some(told(&certificate, CertificateStatus::Made));
+    report.certificate = Some(certificate_report(&certificate, CertificateStatus::Made));
     Some(certificate)
 }
 
-fn told(certificate: &Certificate, status: CertificateStatus) -> CertificateReport {
+fn certificate_report(certificate: &Certificate, status: CertificateStatus) -> CertificateReport {
     CertificateReport {
         file: None,
         status,

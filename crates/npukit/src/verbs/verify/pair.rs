@@ -8,15 +8,15 @@ use npukit_verify::{Files, InstanceMark, Subject};
 use super::{Report, Request, bounds, proved};
 use crate::Context;
 use crate::error::Error;
-use crate::model::hashed::Hashed;
-use crate::model::origin::{CompiledModel, Origin};
+use crate::model::compile_job::{CompileJob, CompiledModel};
+use crate::model::hashing_reader::HashingReader;
 use crate::model::source::Source;
 use crate::model::{self, ModelOptions};
 use crate::targets::{Artifact, load};
 
 /// Program, and the model that it is compared with.
 pub(super) struct Pair {
-    origin: Origin,
+    origin: CompileJob,
     /// Program that runs in field arithmetic.
     compiled: Box<dyn Compiled>,
     /// Description of the program; more detailed for a program just compiled than for its files.
@@ -48,11 +48,11 @@ impl Pair {
         context: Context<'_>,
     ) -> Result<(Self, Subject), Error> {
         let source = &request.source;
-        let reader = Hashed::of_model(context.reader, &source.path);
+        let reader = HashingReader::of_model(context.reader, &source.path);
         let with_hashes = Context { reader: &reader, ..context };
         let (pair, artifact) = match &request.artifact {
             Some(path) => {
-                let parts = Hashed::of_artifact(context.reader, path);
+                let parts = HashingReader::of_artifact(context.reader, path);
                 let pair = Self::beside(source, path, &parts, with_hashes)?;
                 let named = files.into_iter().flat_map(|files| files.sha256.keys());
                 named.into_iter().try_for_each(|name| {
@@ -72,7 +72,7 @@ impl Pair {
 
     /// Reads the program from `files`; also returns the files.
     pub fn encoded(
-        origin: Origin,
+        origin: CompileJob,
         program: ProgramReport,
         files: &[ArtifactFile],
     ) -> Result<(Self, Files), Error> {
@@ -104,7 +104,7 @@ impl Pair {
     /// Identifies the pair by these files.
     pub fn subject(&self, model: Files, reading: &ModelOptions, artifact: Files) -> Result<Subject, Error> {
         let instance = self.compiled.words()?.instance;
-        let mut reading = reading.told();
+        let mut reading = reading.as_options();
         let is_scaled = self.origin.rescaling.as_ref().is_some_and(|report| report.applied);
         reading.extend(is_scaled.then(|| "--calibrate".to_owned()));
         Ok(Subject {
@@ -131,7 +131,7 @@ impl Pair {
     }
 
     /// Returns the model.
-    pub fn into_origin(self) -> Origin {
+    pub fn into_origin(self) -> CompileJob {
         self.origin
     }
 }

@@ -11,9 +11,9 @@ use npukit_verify::{Bounding, numbers, samples};
 
 use super::bounds::is_comparable;
 use crate::compare::layer_compare::changed;
-use crate::compare::like::Like;
+use crate::compare::shape_source::ShapeSource;
 use crate::inputs::Sample;
-use crate::model::origin::Origin;
+use crate::model::compile_job::CompileJob;
 use crate::report::verify::{ElementReport, Witness};
 use crate::run::stack::Stack;
 
@@ -34,18 +34,18 @@ const FLOATS: f64 = 1e-3;
 ///
 /// Returns `None` if rounding has no bound: for scaled models, formats without a fixed step, and
 /// functions that a machine approximates. Runs with saturation are ignored.
-pub(super) fn find(origin: &Origin, unrounded: &Graph, compiled: &dyn Compiled) -> Option<Witness> {
+pub(super) fn find(origin: &CompileJob, unrounded: &Graph, compiled: &dyn Compiled) -> Option<Witness> {
     // Bounds do not cover constants that saturate.
     if compiled.report().saturated_constants.is_some_and(|count| count > 0) {
         return None;
     }
-    let beside = Beside { origin, unrounded, compiled, bounds: Bounds::of(origin, compiled)? };
+    let beside = Comparison { origin, unrounded, compiled, bounds: Bounds::of(origin, compiled)? };
     let mut all = SCALES.into_iter().flat_map(|scale| SEEDS.map(|seed| (scale, seed)));
     all.find_map(|(scale, seed)| {
         let inputs: Vec<Tensor> =
             samples(unrounded, seed).iter().map(|tensor| on_grid(tensor, scale)).collect();
-        let told = format!("random numbers from -{scale} to {scale} in sixteenths, seed {seed}");
-        beside.judged(&inputs, told)
+        let description = format!("random numbers from -{scale} to {scale} in sixteenths, seed {seed}");
+        beside.judged(&inputs, description)
     })
 }
 
@@ -59,11 +59,11 @@ enum Bounds<'a> {
 
 impl<'a> Bounds<'a> {
     /// Returns the bounds of a program, or `None` if rounding has no bound.
-    fn of(origin: &Origin, compiled: &'a dyn Compiled) -> Option<Self> {
+    fn of(origin: &CompileJob, compiled: &'a dyn Compiled) -> Option<Self> {
         if origin.exponents.values().any(|&exponent| exponent != 0) {
             return None;
         }
-        if origin.quantisation.is_none() {
+        if origin.quantization.is_none() {
             return Some(Self::Step(origin.instance.info().number_format?.step()? as f32));
         }
         let program = compiled.in_bounds(&origin.model.simplified).ok()?;
@@ -100,17 +100,17 @@ fn on_grid(tensor: &Tensor, scale: f32) -> Tensor {
 }
 
 /// Program and its model.
-struct Beside<'a> {
-    origin: &'a Origin,
+struct Comparison<'a> {
+    origin: &'a CompileJob,
     unrounded: &'a Graph,
     compiled: &'a dyn Compiled,
     bounds: Bounds<'a>,
 }
 
-impl Beside<'_> {
+impl Comparison<'_> {
     /// Returns the element that exceeds its bound the most; `None` if all are within bounds or
     /// unknown.
-    fn judged(&self, inputs: &[Tensor], told: String) -> Option<Witness> {
+    fn judged(&self, inputs: &[Tensor], description: String) -> Option<Witness> {
         let Self { origin, unrounded, .. } = self;
         let names = unrounded.inputs.iter().map(|&id| unrounded.value(id).name.clone());
         let named: Vec<(String, Tensor)> = names.zip(inputs.iter().cloned()).collect();
@@ -124,7 +124,7 @@ impl Beside<'_> {
             furthest(name, [machine, model, bound.as_ref()?])
         });
         let found = found.max_by(|left, right| left.excess().total_cmp(&right.excess()))?;
-        Some(Witness { inputs: told, ..found })
+        Some(Witness { inputs: description, ..found })
     }
 
     /// Returns the machine's outputs for a sample, by the model's names; `None` if it cannot run,
@@ -133,7 +133,7 @@ impl Beside<'_> {
         let Self { origin, compiled, .. } = self;
         let mut ports = compiled.inputs().into_iter().chain(compiled.outputs());
         let knows_rows = ports.any(|port| port.only_vectors().is_some());
-        let like = if knows_rows { Some(Like::of(*compiled, &origin.model).ok()?) } else { None };
+        let like = if knows_rows { Some(ShapeSource::of(*compiled, &origin.model).ok()?) } else { None };
         let sample = match &like {
             Some(like) => like.packed(sample),
             None => sample,
@@ -210,7 +210,7 @@ mod tests {
                 graph.add_node("negated", negated.into(), graph.outputs.clone(), &["other"]).unwrap();
             if let Some(Witness { machine, model, bound, .. }) = find(&origin, &unrounded, &*compiled) {
                 assert!((machine + model).abs() <= bound && (machine - model).abs() > bound, "{target}");
-                refuted.push((target, origin.quantisation.is_some()));
+                refuted.push((target, origin.quantization.is_some()));
             }
         }
         assert!(

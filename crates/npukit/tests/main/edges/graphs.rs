@@ -209,9 +209,9 @@ impl Builder {
     ) {
         let name = format!("v{}", self.graph.node.len());
         let inputs: Vec<String> = inputs.iter().map(|value| value.name.clone()).collect();
-        let told: Vec<String> =
+        let messages: Vec<String> =
             attributes.iter().map(|a| format!("{}={:?}{:?}{:?}", a.name, a.i, a.f, a.ints)).collect();
-        self.text += &format!("{name} = {op}({}) {} -> {shape:?}\n", inputs.join(", "), told.join(" "));
+        self.text += &format!("{name} = {op}({}) {} -> {shape:?}\n", inputs.join(", "), messages.join(" "));
         self.graph.node.push(NodeProto {
             input: inputs,
             output: vec![name.clone()],

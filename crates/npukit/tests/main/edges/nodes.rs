@@ -35,7 +35,7 @@ const OF_FLOATS: &[Kind] = &[
     slice,
     concat,
     reduced,
-    normalised,
+    normalized,
     softmax,
     identity,
     clip,
@@ -268,7 +268,7 @@ fn largest(b: &mut Builder) -> Option<()> {
     Some(())
 }
 
-fn normalised(b: &mut Builder) -> Option<()> {
+fn normalized(b: &mut Builder) -> Option<()> {
     let x = float(b, 2..=5)?;
     let size = *x.shape.last()?;
     let (scale, bias) = (b.floats(&[size]), b.floats(&[size]));

@@ -30,7 +30,7 @@ pub struct HostSide<'i> {
     /// Reads a stream of status words.
     pub statuses: ReadWords,
     /// Returns what a driver writes and reads to run an assembly program, with host memory starting
-    /// at an address. Fails like [`crate::Instance::hand_program`], and for a program that violates
+    /// at an address. Fails like [`crate::Instance::asm_program`], and for a program that violates
     /// an order or exceeds host memory.
     pub accesses: Box<ReadAccesses<'i>>,
     /// Returns the device's answers to the words of a stream, in order, computed with a language

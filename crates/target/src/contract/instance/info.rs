@@ -1,6 +1,6 @@
 //! [`InstanceInfo`]: properties of an instance.
 
-use npukit_graph::quantise::Scheme;
+use npukit_graph::quantize::Scheme;
 use npukit_numeric::NumberFormat;
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub struct InstanceInfo {
     /// Integer types to which tensors must be quantized before
     /// [`Instance::compile`](crate::Instance::compile). `None` for an instance that takes real
     /// values.
-    pub quantisation: Option<Scheme>,
+    pub quantization: Option<Scheme>,
     /// Ways to scale values of its programs.
     pub scaling: Scaling,
     /// Returns whether [`Instance::compile`](crate::Instance::compile) measures programs on typical
@@ -72,12 +72,12 @@ pub struct Scaling {
     pub ports: bool,
     /// Maximum number of elements that a mean adds before it divides; 1 if sums are wider than the
     /// number format.
-    pub addends_of_means: usize,
+    pub max_mean_terms: usize,
 }
 
 impl Scaling {
     /// No scaling.
-    pub const NONE: Self = Self { functions: false, ports: false, addends_of_means: 1 };
+    pub const NONE: Self = Self { functions: false, ports: false, max_mean_terms: 1 };
 }
 
 impl InstanceInfo {
@@ -96,7 +96,7 @@ impl InstanceInfo {
             clock_mhz: None,
             number_format: None,
             saturates: true,
-            quantisation: None,
+            quantization: None,
             scaling: Scaling::NONE,
             measures: |_| Ok(Measures::Never),
             stages: &[],

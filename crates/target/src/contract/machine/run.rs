@@ -16,7 +16,7 @@ pub struct Limits {
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunOutcome {
     /// Number of executed instructions.
     pub instructions: u64,
     /// Number of cycles, if the machine counts them while it runs.
@@ -53,8 +53,8 @@ impl Stopped {
 
     /// Creates the error of a cycle limit on a machine that does not count cycles.
     pub fn uncounted(reason: impl Display) -> Self {
-        let told = format!("cycles cannot be limited, since they are not counted: {reason}");
-        Self { instruction: None, error: TargetError::failed(told) }
+        let message = format!("cycles cannot be limited, since they are not counted: {reason}");
+        Self { instruction: None, error: TargetError::failed(message) }
     }
 }
 
@@ -132,8 +132,8 @@ pub fn run_steps<M: Machine + ?Sized>(
     machine: &mut M,
     limits: Limits,
     mut begins: impl FnMut(&M, usize) -> Result<(), TargetError>,
-) -> Result<(Ran, Option<Saturated>), Stopped> {
-    let (mut ran, mut more, mut first) = (Ran::default(), 0_u64, None);
+) -> Result<(RunOutcome, Option<Saturated>), Stopped> {
+    let (mut ran, mut more, mut first) = (RunOutcome::default(), 0_u64, None);
     let before = machine.saturations();
     while machine.position() < machine.steps() {
         let issued = machine.issued(machine.position());

@@ -189,17 +189,17 @@ impl FieldProgram for SegmentedField<'_> {
     }
 
     fn assumptions(&self, graph: &Graph) -> Vec<String> {
-        let mut told = vec![
+        let mut stated = vec![
             "what goes between segments and steps of the host is handed on as it is, and rounded to the machine's numbers at \
              most"
                 .to_owned(),
         ];
         for part in &self.parts {
             if let (Work::Chip(_, program), Ok(cut)) = (&part.work, composed::cut(graph, part)) {
-                told.extend(program.assumptions(&cut));
+                stated.extend(program.assumptions(&cut));
             }
         }
-        distinct(told.iter())
+        distinct(stated.iter())
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {

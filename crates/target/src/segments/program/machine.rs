@@ -23,7 +23,7 @@ struct Piece {
     /// Index of the machine; `None` for host steps.
     machine: Option<usize>,
     /// Description of the host steps.
-    told: String,
+    note: String,
 }
 
 /// The immutable part of the state.
@@ -85,16 +85,16 @@ impl SegmentedMachine {
                     let of = |step| machine.layer(step).map_or(usize::MAX, |place| place + layer);
                     layers.of.extend((0..machine.steps()).map(of));
                     steps += machine.steps();
-                    pieces.push(Piece { first, memory, machine: Some(number), told: String::new() });
+                    pieces.push(Piece { first, memory, machine: Some(number), note: String::new() });
                     begins.push(Arc::from(machine));
                 }
                 Part::Host(graph) => {
                     let nodes: Vec<&str> = graph.nodes.iter().map(|node| &*node.name).collect();
-                    let told = format!("the host computes `{}`", nodes.join("`, `"));
+                    let note = format!("the host computes `{}`", nodes.join("`, `"));
                     layers.names.push(nodes.join("+"));
                     layers.of.push(layer);
                     steps += 1;
-                    pieces.push(Piece { first, memory, machine: None, told });
+                    pieces.push(Piece { first, memory, machine: None, note });
                 }
             }
             owner.run_part(part, &mut values, &run, &mut crate::report::Saturations::default())?;
@@ -239,11 +239,11 @@ impl Machine for SegmentedMachine {
         steps.map(|step| piece.first + step).collect()
     }
 
-    fn told(&self, step: usize) -> Option<String> {
+    fn described(&self, step: usize) -> Option<String> {
         let (piece, own) = self.program.piece(step)?;
         match piece.machine {
-            Some(machine) => self.program.begins[machine].told(own),
-            None => Some(piece.told.clone()),
+            Some(machine) => self.program.begins[machine].described(own),
+            None => Some(piece.note.clone()),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use npukit_asm::{
-    AsmError, AsmErrors, Expansion, Experiment, Files, Place as SourcePlace, Sources, expand, source_span,
+    AsmError, AsmErrors, Expansion, Experiment, Files, SourceLocation as SourcePlace, Sources, expand,
+    source_span,
 };
 use npukit_base::{Span, closest};
 use npukit_isa::{Field, InstructionSpec};

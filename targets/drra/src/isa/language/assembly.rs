@@ -1,7 +1,7 @@
 //! [`AssemblyLanguage`]: editor support for assembly.
 
 use npukit_asm::analysis::{
-    AnalysedWord, Analysis, Beginning, Block, Language, LanguageError, MarkKind, Proposals, Recorder,
+    Analysis, AnalyzedWord, Beginning, Block, Language, LanguageError, MarkKind, Proposals, Recorder,
     Signatures,
 };
 use npukit_asm::{Comments, Expansion, Files, expand_recorded};
@@ -50,7 +50,7 @@ impl AssemblyLanguage {
             let word = instruction.as_ref().map_or(*word, |instruction| isa.encode(instruction));
             let bytes = word.to_be_bytes().to_vec();
             let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);
-            recorder.word(AnalysedWord { place: expansion.place(*span), row, values, bytes, address })
+            recorder.word(AnalyzedWord { place: expansion.place(*span), row, values, bytes, address })
         });
         recorder.mark(expansion.place(*name_span), MarkKind::Mnemonic { row, word });
         for (key, key_span, text, number, value_span) in arguments {
@@ -99,7 +99,7 @@ impl Language for AssemblyLanguage {
         COMMENTS
     }
 
-    fn analyse(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis {
+    fn analyze(&self, name: &str, text: &str, files: &Files<'_>) -> Analysis {
         let row_of = |word: &str| self.spec.instructions.iter().position(|row| row.name == word);
         let (expansion, mut recorder) = expand_recorded(name, text, COMMENTS, files, &row_of);
         let (all, errors) = heard(&self.fabric, &expansion.text);

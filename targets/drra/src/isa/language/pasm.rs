@@ -6,7 +6,7 @@ use npukit_asm::analysis::{
     Analysis, Beginning, Block, Definition, Language, LanguageError, MarkKind, Name, Proposal, ProposalKind,
     Proposals, Recorder, Signatures, Space, TextFault, directive_named,
 };
-use npukit_asm::{Comments, Files, Place, Sources, separate};
+use npukit_asm::{Comments, Files, SourceLocation, Sources, separate};
 use npukit_base::{Span, without_bom};
 use npukit_isa::IsaSpec;
 
@@ -128,7 +128,8 @@ impl Walk<'_> {
         let isa = Isa::in_files(self.language.fabric.options);
         // Raw instructions may be the sequencer's, or name their slot themselves.
         let Some(row) = row_of(spec, isa, component, &instruction.mnemonic.text) else { return };
-        self.recorder.mark(Place::new(instruction.mnemonic.span), MarkKind::Mnemonic { row, word: None });
+        self.recorder
+            .mark(SourceLocation::new(instruction.mnemonic.span), MarkKind::Mnemonic { row, word: None });
         for parameter in &instruction.parameters {
             let field = spec.instructions.get(row).and_then(|row| row.field(&parameter.name.text));
             let Some(field) = field else { continue };
@@ -137,9 +138,9 @@ impl Walk<'_> {
                 Value::Name(name) => (name.as_str(), None),
             };
             let (value, is_name) = value_of(spec, row, field, text, number);
-            self.recorder.mark(Place::new(parameter.name.span), MarkKind::Key { row, field });
+            self.recorder.mark(SourceLocation::new(parameter.name.span), MarkKind::Key { row, field });
             let kind = MarkKind::Value { row, field, value, is_name };
-            self.recorder.mark(Place::new(parameter.span), kind);
+            self.recorder.mark(SourceLocation::new(parameter.span), kind);
             if !is_name {
                 self.variable(parameter, part);
             }
@@ -158,7 +159,7 @@ impl Walk<'_> {
     fn use_or_define(&mut self, name: &ast::Name, part: usize) {
         let found = Name::in_part(&name.text, part);
         if self.known.contains(&found) {
-            self.recorder.mark(Place::new(name.span), MarkKind::Reference(found));
+            self.recorder.mark(SourceLocation::new(name.span), MarkKind::Reference(found));
         } else {
             self.define(name, part, Definition::Variable);
         }
@@ -167,7 +168,8 @@ impl Walk<'_> {
     fn define(&mut self, name: &ast::Name, part: usize, of: Definition) {
         let found = Name::in_part(&name.text, part);
         self.known.insert(found.clone());
-        self.recorder.mark(Place::new(name.span), MarkKind::Definition { name: found, of, value: None });
+        self.recorder
+            .mark(SourceLocation::new(name.span), MarkKind::Definition { name: found, of, value: None });
     }
 
     fn condition(&mut self, condition: &Condition, part: usize) {
@@ -211,7 +213,7 @@ impl Walk<'_> {
                 TokenKind::Identifier
                     if token.text == "else" || REGIONS.iter().chain(&OPERATIONS).any(is_word) =>
                 {
-                    self.recorder.mark(Place::new(token.span), MarkKind::Keyword);
+                    self.recorder.mark(SourceLocation::new(token.span), MarkKind::Keyword);
                 }
                 TokenKind::Punctuation if token.text == "{" => open.push(token.span.start),
                 TokenKind::Punctuation if token.text == "}" => {
@@ -229,7 +231,7 @@ fn blanked(text: &str, recorder: &mut Recorder) -> String {
     without_directives(text, &mut |span| {
         let name = text.get(span.start + 1..span.end).unwrap_or_default(); // Default: the span is within the text.
         if directive_named(name).is_some() {
-            recorder.mark(Place::new(span), MarkKind::Directive(name.to_ascii_lowercase()));
+            recorder.mark(SourceLocation::new(span), MarkKind::Directive(name.to_ascii_lowercase()));
         }
     })
 }
@@ -243,7 +245,7 @@ impl Language for PasmLanguage {
         COMMENTS
     }
 
-    fn analyse(&self, name: &str, text: &str, _files: &Files<'_>) -> Analysis {
+    fn analyze(&self, name: &str, text: &str, _files: &Files<'_>) -> Analysis {
         let text = without_bom(text);
         let mut recorder = Recorder::default();
         let left = blanked(text, &mut recorder);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Place, Step, Tape};
 use crate::machine::Run;
-use crate::machine::exec::traced::{Made, Operation, Record, Traced};
+use crate::machine::exec::traced::{Operation, Record, Traced, TracedOperation};
 
 /// Writer of the tape of a record.
 pub(super) struct Writer<'a> {
@@ -98,14 +98,15 @@ impl<'a> Writer<'a> {
         if let Some(&place) = self.before.get(&word) {
             return place;
         }
-        let place = self.push(Step::Made(Made { operation: Operation::Left, of: [Place::ZERO; 3] }));
+        let place =
+            self.push(Step::Made(TracedOperation { operation: Operation::Left, of: [Place::ZERO; 3] }));
         self.before.insert(word, place);
         place
     }
 
     /// Writes a word of the record. Words of a sum are written when the sum is needed.
     fn write(&mut self, place: usize) {
-        let Made { operation, of: [first, a, b] } = self.record.all()[place];
+        let TracedOperation { operation, of: [first, a, b] } = self.record.all()[place];
         let fraction_bits = match operation {
             Operation::Input(number) => {
                 self.places[place] = Place(number);
@@ -115,7 +116,7 @@ impl<'a> Writer<'a> {
             Operation::ExactMac(_) => 0,
             _ => {
                 let of = [first, a, b].map(|word| self.place(word));
-                self.places[place] = self.push(Step::Made(Made { operation, of }));
+                self.places[place] = self.push(Step::Made(TracedOperation { operation, of }));
                 return;
             }
         };

@@ -10,7 +10,7 @@ use crate::machine::fault::FaultKind;
 use crate::machine::state::{CellState, DpuConfig, Sequencer};
 
 /// Notice about an instruction, if any.
-pub(crate) type Told = Option<Notice>;
+pub(crate) type Announced = Option<Notice>;
 
 /// Notice for the author of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Sequencer {
         if is_flag { self.flag(index) } else { self.reg(index) }
     }
 
-    fn calc(&mut self, mode: CalcMode, operand1: u8, dynamic: bool, operand2: u8, result: u8) -> Told {
+    fn calc(&mut self, mode: CalcMode, operand1: u8, dynamic: bool, operand2: u8, result: u8) -> Announced {
         let operand2 = if dynamic { self.operand(mode, operand2) } else { operand2.into() };
         let of = if self.options.revision.is_released() { calc::released } else { calc::calc };
         if let Some(value) = of(mode, self.operand(mode, operand1), operand2) {
@@ -128,7 +128,7 @@ pub(crate) fn execute<W: Word>(
     cell: &Cell,
     options: Options,
     cycle: u64,
-) -> Result<Told, FaultKind> {
+) -> Result<Announced, FaultKind> {
     let Some(op) = state.sequencer.op(cycle) else { return Ok(None) };
     let sequencer = &mut state.sequencer;
     let mut cycles = 1;

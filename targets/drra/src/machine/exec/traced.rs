@@ -61,7 +61,7 @@ pub enum Operation {
 
 /// Operation with its operands; unused operands are the word 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made<T> {
+pub struct TracedOperation<T> {
     /// Operation that computes the word.
     pub operation: Operation,
     /// Operands; unused ones are the word 0.
@@ -73,7 +73,7 @@ pub struct Made<T> {
 pub struct Record {
     /// Number of the first word.
     first: u64,
-    made: Vec<Made<Traced>>,
+    made: Vec<TracedOperation<Traced>>,
 }
 
 thread_local! {
@@ -95,7 +95,7 @@ impl Record {
     }
 
     /// Returns the computed words, each after its operands.
-    pub fn all(&self) -> &[Made<Traced>] {
+    pub fn all(&self) -> &[TracedOperation<Traced>] {
         &self.made
     }
 
@@ -110,7 +110,7 @@ impl Record {
 impl Traced {
     fn new(operation: Operation, of: [Self; 3]) -> Self {
         RECORD.with_borrow_mut(|record| {
-            record.made.push(Made { operation, of });
+            record.made.push(TracedOperation { operation, of });
             Self(record.first + record.made.len() as u64 - 1)
         })
     }

@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 
-use npukit_numeric::{Quantised, Ties, quantised};
+use npukit_numeric::{Quantized, Ties, quantized};
 
 use crate::isa::op::DpuMode;
 use crate::machine::exec::{amount, clip, nacu, pick, saturate, scale_down};
@@ -171,6 +171,6 @@ pub fn fits(x: f64, fraction: i32) -> bool {
     !word(x, fraction).is_saturated
 }
 
-pub(crate) fn word(x: f64, fraction: i32) -> Quantised {
-    quantised(x, fraction, i16::BITS, Ties::HalfAway)
+pub(crate) fn word(x: f64, fraction: i32) -> Quantized {
+    quantized(x, fraction, i16::BITS, Ties::HalfAway)
 }

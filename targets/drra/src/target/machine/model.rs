@@ -28,7 +28,7 @@ use crate::program::gather::{Source, offset};
 use crate::program::plan::{Step, Task, Value};
 
 /// Maximum number of reported steps in which an instruction starts.
-const MOST_STEPS: usize = 1 << 12;
+const MAX_STEPS: usize = 1 << 12;
 
 /// Description of the float values.
 const FLOATS: &str =
@@ -621,10 +621,10 @@ impl npukit_target::Machine for ModelMachine {
             .collect();
         let calls = self.program.calls.iter().filter(|call| call.kernel == kernel);
         let steps = calls.flat_map(|call| cycles.iter().map(move |cycle| call.begins + 1 + cycle));
-        steps.take(MOST_STEPS).collect()
+        steps.take(MAX_STEPS).collect()
     }
 
-    fn told(&self, step: usize) -> Option<String> {
+    fn described(&self, step: usize) -> Option<String> {
         let Happens::Driver(next) = self.program.happens(step) else { return None };
         Some(match self.program.call(next) {
             Some((numbered, step, ..)) => {

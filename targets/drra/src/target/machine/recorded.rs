@@ -18,11 +18,11 @@ use crate::machine::exec::word::Word as _;
 use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, Touch};
 
 /// Maximum number of recorded accesses and instructions of a run.
-const MOST_EVENTS: usize = 1 << 21;
+const MAX_EVENTS: usize = 1 << 21;
 /// Maximum number of computed words of a run whose flow is recorded.
-const MOST_WORDS: usize = 1 << 23;
+const MAX_WORDS: usize = 1 << 23;
 /// Maximum number of reported operands of a word.
-const MOST_OPERANDS: usize = 1 << 12;
+const MAX_OPERANDS: usize = 1 << 12;
 /// Number of computed words after which the record is cleared, if operands are not needed.
 const FORGOTTEN: usize = 1 << 20;
 
@@ -36,7 +36,7 @@ pub struct Recorded {
 
 /// Word that a memory holds starting at a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Held {
+struct StoredWord {
     memory: usize,
     address: u64,
     lane: usize,
@@ -50,9 +50,9 @@ pub struct Flow {
     /// Record indices of the operands of each word, by record index.
     of: Vec<[Option<u32>; 3]>,
     /// Memory contents, by record index.
-    held: HashMap<u32, Held>,
+    held: HashMap<u32, StoredWord>,
     /// Record index of the word that was written, by memory content.
-    written: HashMap<Held, u32>,
+    written: HashMap<StoredWord, u32>,
 }
 
 impl Flow {
@@ -60,7 +60,7 @@ impl Flow {
     /// `None` if they are unknown.
     pub fn operands(&self, cycle: usize, scalar: Scalar) -> Option<Vec<Operand>> {
         let Scalar { memory, address, lane } = scalar;
-        let &place = self.written.get(&Held { memory, address, lane, since: cycle + 1 })?;
+        let &place = self.written.get(&StoredWord { memory, address, lane, since: cycle + 1 })?;
         let (mut seen, mut next, mut found) = (HashSet::new(), vec![place], Vec::new());
         while let Some(place) = next.pop() {
             if !seen.insert(place) {
@@ -71,12 +71,12 @@ impl Flow {
                 // Default: words from before the run have no operands.
                 None => next.extend(self.of.get(place as usize).into_iter().flatten().flatten()),
             }
-            if found.len() > MOST_OPERANDS {
+            if found.len() > MAX_OPERANDS {
                 return None;
             }
         }
         found.sort_unstable_by_key(|held| (held.memory, held.since, held.address, held.lane));
-        let operand = |held: Held| Operand {
+        let operand = |held: StoredWord| Operand {
             since: Some(held.since),
             ..Operand::new("from", AddressRun::dense(held.memory, held.address, 1), Some(held.lane))
         };
@@ -283,11 +283,11 @@ impl<'a> Run<'a> {
         while !self.machine.has_halted() && computed < DEFAULT_LIMIT {
             cycle = self.machine.next_cycle();
             let made = Record::with(|record| record.all().len());
-            let is_too_much = self.recorder.events > MOST_EVENTS || self.flow.is_some() && made > MOST_WORDS;
+            let is_too_much = self.recorder.events > MAX_EVENTS || self.flow.is_some() && made > MAX_WORDS;
             if cycle >= DEFAULT_LIMIT || is_too_much {
-                let told =
+                let message =
                     format!("the program is too long for the debugger: it still runs in cycle {cycle}");
-                return Err(TargetError::failed(told));
+                return Err(TargetError::failed(message));
             }
             if self.flow.is_none() && made > FORGOTTEN {
                 Record::restart();
@@ -378,8 +378,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn held([memory, address, lane, since]: [usize; 4]) -> Held {
-    Held { memory, address: address as u64, lane, since }
+fn held([memory, address, lane, since]: [usize; 4]) -> StoredWord {
+    StoredWord { memory, address: address as u64, lane, since }
 }
 
 fn place_of(word: Traced) -> Option<u32> {

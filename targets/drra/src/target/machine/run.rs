@@ -1,7 +1,7 @@
 //! [`DrraMachine::run_whole`]: runs a program at once, counts cycles and collects the fabric's
 //! warnings.
 
-use npukit_target::{Limits, Ran, Remark, Stopped, TargetError};
+use npukit_target::{Limits, Remark, RunOutcome, Stopped, TargetError};
 
 use super::DrraMachine;
 use crate::isa::op::Op;
@@ -12,7 +12,7 @@ impl DrraMachine {
     /// Runs the program from its first cycle to its end.
     ///
     /// Errors: a fault of the fabric, or a limit that is reached.
-    pub(super) fn run_whole(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+    pub(super) fn run_whole(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
         // Later queries refer to the machine's current state.
         self.begin();
         let lengths = self.machine.cells().iter().map(|cell| cell.sequencer.ops.len()).collect();
@@ -25,7 +25,7 @@ impl DrraMachine {
             return Err(Stopped { instruction: None, error: TargetError::failed(error) });
         }
         let mut remarks: Vec<Remark> =
-            self.machine.told().into_iter().map(|read| self.remark(read)).collect();
+            self.machine.unwritten_reads().into_iter().map(|read| self.remark(read)).collect();
         remarks.extend(run.warnings.iter().map(|warning| Remark {
             instruction: Some(self.program.program.index(warning.at)),
             message: format!("cycle {}: {}", warning.cycle, warning.kind),
@@ -34,7 +34,7 @@ impl DrraMachine {
         remarks.extend((run.more_warnings > 0).then_some(Remark { instruction: None, message: more }));
         let sums = format!("{} sums did not fit their accumulator", run.saturated_sums);
         remarks.extend((run.saturated_sums > 0).then_some(Remark { instruction: None, message: sums }));
-        Ok(Ran { instructions: executed.instructions, cycles: Some(run.cycles), remarks })
+        Ok(RunOutcome { instructions: executed.instructions, cycles: Some(run.cycles), remarks })
     }
 
     fn remark(&self, UnwrittenRead { at, fault }: UnwrittenRead) -> Remark {

@@ -17,7 +17,7 @@ use crate::lower::rounded::rounded;
 use crate::lower::tape::Tapes;
 use crate::machine::exec::field::FieldWord;
 use crate::program::artifact::Model;
-use crate::program::driver::{Ran, Runner};
+use crate::program::driver::{Runner, SampleRun};
 use crate::program::plan::{Plan, Value};
 use images::FabricImages;
 
@@ -34,8 +34,8 @@ pub(super) struct ModelField<'a> {
 #[error("{0}")]
 struct Unfit(String);
 
-fn unfit(told: String) -> TargetError {
-    TargetError::failed(Unfit(told))
+fn unfit(message: String) -> TargetError {
+    TargetError::failed(Unfit(message))
 }
 
 impl<'a> ModelField<'a> {
@@ -54,17 +54,17 @@ impl<'a> ModelField<'a> {
         let named = inputs.iter().find(|(name, _)| *name == value.name);
         let (_, tensor) = named.ok_or_else(|| unfit(format!("the model has no input `{}`", value.name)))?;
         if tensor.shape != value.shape {
-            let told = format!(
+            let message = format!(
                 "input `{}` has shape {:?} in the model and {:?} in the plan",
                 value.name, tensor.shape, value.shape
             );
-            return Err(unfit(told));
+            return Err(unfit(message));
         }
         let word = |element: &Element| FieldWord::any(element.scaled(value.fraction));
         Ok(tensor.elements.iter().map(word).collect())
     }
 
-    fn ran(&self, inputs: &FieldValues, seed: u64) -> Result<Ran<FieldWord>, TargetError> {
+    fn ran(&self, inputs: &FieldValues, seed: u64) -> Result<SampleRun<FieldWord>, TargetError> {
         let executable = &self.model.executable;
         let words = executable.plan.inputs.iter().map(|&number| self.words(number, inputs));
         let words = words.collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +79,7 @@ impl<'a> ModelField<'a> {
     }
 
     /// Returns the real numbers of a value, as field elements.
-    fn tensor(&self, number: usize, ran: &Ran<FieldWord>) -> FieldTensor {
+    fn tensor(&self, number: usize, ran: &SampleRun<FieldWord>) -> FieldTensor {
         let value = self.value(number);
         let element = |word: &FieldWord| word.element.scaled(-value.fraction);
         FieldTensor { shape: value.shape.clone(), elements: ran.values[number].iter().map(element).collect() }
@@ -133,14 +133,14 @@ impl FieldProgram for ModelField<'_> {
     fn assumptions(&self, _graph: &Graph) -> Vec<String> {
         let plan = &self.model.executable.plan;
         let limiting = plan.steps.iter().filter(|step| step.saturates).count();
-        let mut told = vec![
+        let mut stated = vec![
             "constants are rounded with the fraction lengths of the plan, and changed by the same code as in \
              lowering"
                 .to_owned(),
             "buffers are filled and read between kernel calls, which run one after the other".to_owned(),
         ];
         if limiting > 0 && !self.images.has_extremes {
-            told.push(format!(
+            stated.push(format!(
                 "words keep a spare bit, so that the sums by which {} limit saturate only at the limit",
                 npukit_base::counted(limiting as u64, "step")
             ));
@@ -148,9 +148,9 @@ impl FieldProgram for ModelField<'_> {
         if plan.steps.iter().any(|step| step.op == "Sqrt") {
             let root = "a root is the result of the steps of Newton's method that lowering takes from its guess; its error is \
                         not bounded";
-            told.push(root.to_owned());
+            stated.push(root.to_owned());
         }
-        told
+        stated
     }
 
     fn run(&self, inputs: &FieldValues, seed: u64) -> Result<Vec<(String, FieldTensor)>, TargetError> {

@@ -96,12 +96,12 @@ fn form(builder: &Builder, id: NodeId, op: &op::Clip) -> Result<Form, Reject> {
         )));
     }
     let (input, output) = (builder.node(id).inputs[0], builder.node(id).outputs[0]);
-    let held = builder.quantisation.and_then(|found| Some((found.fraction(output)?, found.bits(output)?)));
+    let held = builder.quantization.and_then(|found| Some((found.fraction(output)?, found.bits(output)?)));
     let Some((fraction, bits)) = held else { return Ok(Form::Below(op.max)) };
     let bound = |fraction: i32| f64::from(op.max) * f64::from(fraction).exp2();
     let largest = f64::from(bits - 1).exp2() - 1.0;
     // Default: an operand without a fraction length is rejected when it is read.
-    let step = builder.quantisation.and_then(|found| found.fraction(input)).unwrap_or(fraction).min(fraction);
+    let step = builder.quantization.and_then(|found| found.fraction(input)).unwrap_or(fraction).min(fraction);
     match bound(step) {
         _ if bound(fraction) >= largest => Ok(Form::Rectified),
         bound if bound.fract() == 0.0 => Ok(Form::Below(op.max)),

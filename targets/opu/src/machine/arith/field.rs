@@ -9,7 +9,7 @@ use npukit_numeric::{Element, Factors, Rows};
 use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::op::{Access, Activation};
-use crate::machine::arith::element_memory::{ElementMemory, Source};
+use crate::machine::arith::shadow_memory::{ShadowMemory, Source};
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
 /// Exponent of two of the slope of leaky ReLU.
@@ -49,7 +49,7 @@ impl Source for FieldImages {
 }
 
 /// Elements of the field by byte address.
-pub(crate) type FieldMemory = ElementMemory<FieldImages>;
+pub(crate) type FieldMemory = ShadowMemory<FieldImages>;
 
 impl Values for FieldElements {
     type Memory = FieldMemory;

@@ -7,8 +7,8 @@
 use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::op::{Access, Activation};
-use crate::machine::arith::element_memory::{ElementMemory, Source};
 use crate::machine::arith::interval::RangedConstants;
+use crate::machine::arith::shadow_memory::{ShadowMemory, Source};
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
 /// Slope of leaky ReLU.
@@ -30,7 +30,7 @@ pub(crate) struct RealRules {
 pub(crate) struct RealConstants(pub RangedConstants);
 
 /// Floats by byte address.
-pub(crate) type RealMemory = ElementMemory<RealConstants>;
+pub(crate) type RealMemory = ShadowMemory<RealConstants>;
 
 impl Source for RealConstants {
     type Element = f64;

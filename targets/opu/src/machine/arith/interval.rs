@@ -8,7 +8,7 @@ use npukit_numeric::{Bounded, Bounds, Grid, GridRounding};
 use crate::config::Types;
 use crate::config::datatype::{DataType, Fixed};
 use crate::isa::op::{Access, Activation};
-use crate::machine::arith::element_memory::{ElementMemory, Source};
+use crate::machine::arith::shadow_memory::{ShadowMemory, Source};
 use crate::machine::values::{Arithmetic, Rules, Tap, TapAddend, Values};
 
 /// Slope of leaky ReLU.
@@ -87,7 +87,7 @@ impl Source for RangedConstants {
 }
 
 impl Values for RangedElements {
-    type Memory = ElementMemory<RangedConstants>;
+    type Memory = ShadowMemory<RangedConstants>;
     type Scalar = Bounded;
     type Ledger = Bounds;
     type Rules = RangedRules;

@@ -3,7 +3,7 @@
 use crate::config::Validity;
 use crate::isa::fault::{Axis, Buffer, FaultKind, Invalid};
 use crate::isa::op::{Addend, Pair, Shape};
-use crate::machine::array::{Array, Held};
+use crate::machine::array::{Array, BufferContent};
 use crate::machine::state::State;
 
 use super::Numerics;
@@ -65,7 +65,7 @@ pub(super) fn conv<V: Values>(
 
 /// Returns the biases. There may be fewer than channels if the draft's rule keeps the biases of
 /// another shape.
-fn biases<V>(held: &Held<V>, shape: Shape) -> Result<&Array<V>, FaultKind> {
+fn biases<V>(held: &BufferContent<V>, shape: Shape) -> Result<&Array<V>, FaultKind> {
     let bias = held.get()?;
     // Default: a buffer with contents has a shape.
     let held = bias.shape.first().copied().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Convolution as the specification defines it: an exact sum for each result, rounded once.
 
 use crate::machine::array::Elements;
-use crate::machine::exact::Exact;
+use crate::machine::exact_sum::ExactSum;
 use crate::machine::values::{Tap, TapAddend};
 
 /// Computes all results of a tap.
@@ -28,8 +28,8 @@ pub(super) fn conv(tap: &Tap<'_, Elements>, sums: &mut Elements) {
 }
 
 /// Returns the scaled dot product of a pixel and the weights of a channel.
-fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> Exact {
-    let mut sum = Exact::ZERO;
+fn dot(tap: &Tap<'_, Elements>, pixel: usize, weights: usize) -> ExactSum {
+    let mut sum = ExactSum::ZERO;
     for l in 0..tap.channels {
         let x = tap.types.itype.real(tap.ifm.elements.get(pixel + l));
         let w = tap.types.ktype.real(tap.ker.elements.get(weights + l));

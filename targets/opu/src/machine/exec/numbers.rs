@@ -4,7 +4,7 @@ use crate::config::Types;
 use crate::config::datatype::DataType;
 use crate::isa::op::Activation;
 use crate::machine::array::Elements;
-use crate::machine::exact::Exact;
+use crate::machine::exact_sum::ExactSum;
 
 use crate::machine::values::{Arithmetic, Rules};
 
@@ -97,7 +97,7 @@ impl Rules<Elements> for NumberRules {
     fn sum(&self, &a: &i32, b: i32, _: usize, (): &mut ()) -> i32 {
         match *self {
             Self::Exact { itype, .. } => {
-                let mut sum = Exact::ZERO;
+                let mut sum = ExactSum::ZERO;
                 itype.add_to(&mut sum, a, 0);
                 itype.add_to(&mut sum, b, 0);
                 itype.kappa(sum)

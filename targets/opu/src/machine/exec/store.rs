@@ -3,7 +3,7 @@
 
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Access, Order, Pool, Post, Registers, Shape};
-use crate::machine::array::{Array, Held};
+use crate::machine::array::{Array, BufferContent};
 use crate::machine::state::State;
 
 use super::{Numerics, in_memory};
@@ -61,7 +61,11 @@ struct Stage<T> {
 
 impl<'a, V: Values> Work<'a, V> {
     /// Checks everything that can fault, except addresses.
-    fn new(registers: &Registers, ifm: &'a Held<V>, ofm: &'a Held<V>) -> Result<Self, FaultKind> {
+    fn new(
+        registers: &Registers,
+        ifm: &'a BufferContent<V>,
+        ofm: &'a BufferContent<V>,
+    ) -> Result<Self, FaultKind> {
         let (shape, post, pool) = (registers.ofm_shape()?, registers.post()?, registers.pool()?);
         let ifm = match post.res {
             true => Some((ifm.get()?, registers.ifm_shape()?)),

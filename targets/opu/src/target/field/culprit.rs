@@ -12,7 +12,7 @@ use super::OpuField;
 use crate::isa::op::{Addend, Op};
 use crate::machine::arith::field::FieldImages;
 use crate::program::Program;
-use crate::program::any_run::{Step, addresses, map_addresses};
+use crate::program::symbolic_run::{Step, addresses, map_addresses};
 
 /// Number of powers of two that distinguish elements; the next one equals the first.
 const ROTATIONS: i32 = 61;
@@ -46,7 +46,7 @@ pub(super) fn find(
 
 /// Value that an instruction wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Origin {
+struct ElementOrigin {
     instruction: usize,
     address: u64,
     value: Element,
@@ -60,13 +60,13 @@ struct Trail<'a> {
     layers: Vec<usize>,
     fractions: Vec<Option<i32>>,
     /// Origin of the wrong value at each address.
-    wrong: BTreeMap<u64, Origin>,
+    wrong: BTreeMap<u64, ElementOrigin>,
     /// Address to explain, and the last instruction that wrote to it.
     asked: Option<u64>,
-    last: Option<Origin>,
+    last: Option<ElementOrigin>,
     /// Earliest wrong value in the feature buffer and in the partial-sum buffer.
-    ifm: Option<Origin>,
-    ofm: Option<Origin>,
+    ifm: Option<ElementOrigin>,
+    ofm: Option<ElementOrigin>,
 }
 
 impl<'a> Trail<'a> {
@@ -107,7 +107,7 @@ impl<'a> Trail<'a> {
                 let source = earliest(self.ofm, self.ifm.filter(|_| reads_ifm));
                 for address in addresses(&step.effects.memory, itype) {
                     let Ok(value) = step.memory.read(address, itype) else { continue };
-                    self.wrote(Origin { instruction: step.index, address, value }, source);
+                    self.wrote(ElementOrigin { instruction: step.index, address, value }, source);
                 }
             }
             Op::Pad { .. } => self.cleared(step),
@@ -124,12 +124,12 @@ impl<'a> Trail<'a> {
                 self.wrong.remove(&address);
             }
             if let Some(address) = self.asked.filter(|address| bytes.contains(address)) {
-                self.last = Some(Origin { instruction: step.index, address, value: Element::ZERO });
+                self.last = Some(ElementOrigin { instruction: step.index, address, value: Element::ZERO });
             }
         }
     }
 
-    fn wrote(&mut self, origin: Origin, source: Option<Origin>) {
+    fn wrote(&mut self, origin: ElementOrigin, source: Option<ElementOrigin>) {
         if self.asked == Some(origin.address) {
             self.last = Some(origin);
         }
@@ -141,8 +141,8 @@ impl<'a> Trail<'a> {
         }
     }
 
-    fn culprit(&self, origin: Origin) -> Culprit {
-        let Origin { instruction, address, value } = origin;
+    fn culprit(&self, origin: ElementOrigin) -> Culprit {
+        let ElementOrigin { instruction, address, value } = origin;
         let layer = self.layers.get(instruction).copied();
         let size = u64::from(self.program.config.types.itype.size_bytes());
         // Default: without a layer, the scale is unknown.
@@ -159,6 +159,6 @@ impl<'a> Trail<'a> {
     }
 }
 
-fn earliest(a: Option<Origin>, b: Option<Origin>) -> Option<Origin> {
+fn earliest(a: Option<ElementOrigin>, b: Option<ElementOrigin>) -> Option<ElementOrigin> {
     a.into_iter().chain(b).min_by_key(|origin| origin.instruction)
 }

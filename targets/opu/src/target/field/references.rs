@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use npukit_graph::op::{Binary, BinaryKind, Conv, Gemm, LeakyRelu, Relu, Reshape};
-use npukit_graph::quantise::{Kind, Quantisation};
+use npukit_graph::quantize::{Kind, Quantization};
 use npukit_graph::{Affine, Graph, Node, NodeId, Op, OpError, ValueId};
 use npukit_numeric::Tensor;
 use npukit_target::{Reference, TargetError};
@@ -49,15 +49,15 @@ enum ReferenceError {
 }
 
 /// Returns the fraction lengths with which a program was made; `None` for floats.
-pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Option<Quantisation> {
+pub(in crate::target) fn quantization_of(graph: &Graph, program: &Program) -> Option<Quantization> {
     let instance = OpuInstance::new(&program.instance, program.config.clone());
-    let mut quantisation = Quantisation::new(scheme(&instance.config.types)?);
+    let mut quantization = Quantization::new(scheme(&instance.config.types)?);
     for (id, value) in (0..).map(ValueId).zip(&graph.values) {
         if let Some(&fraction) = program.fractions.get(&value.name) {
-            quantisation.set(id, Kind::Activation, fraction);
+            quantization.set(id, Kind::Activation, fraction);
         }
     }
-    Some(quantisation)
+    Some(quantization)
 }
 
 /// Returns the reference of a program.
@@ -68,8 +68,8 @@ pub(in crate::target) fn quantisation_of(graph: &Graph, program: &Program) -> Op
 /// uncovered case.
 pub(super) fn of(graph: &Graph, program: &Program) -> Result<Reference, TargetError> {
     let config = &program.config;
-    let quantisation = quantisation_of(graph, program);
-    let options = Options { quantisation: quantisation.as_ref(), approximate: true, ..Options::default() };
+    let quantization = quantization_of(graph, program);
+    let options = Options { quantization: quantization.as_ref(), approximate: true, ..Options::default() };
     let model = layers(graph, config, options).map_err(lower_error)?;
     let made = |is_rounded| {
         Rewriter { graph: graph.clone(), source: graph, model: &model, types: &config.types, is_rounded }

@@ -1,4 +1,4 @@
-//! [`Beside`]: a float reference that executes the same instructions with the model's own
+//! [`FloatShadow`]: a float reference that executes the same instructions with the model's own
 //! constants.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::machine::exec::{Numerics, execute};
 use crate::machine::state::State;
 use crate::machine::values::{Arithmetic, Values};
 use crate::program::Program;
-use crate::program::any_run::loaded;
+use crate::program::symbolic_run::loaded;
 use crate::target::bounds::{constants_of, same_functions};
 
 /// Description of the float reference.
@@ -33,7 +33,7 @@ const ROUNDED: &str = "the same instructions in float, with the program's own co
 
 /// State of the float reference.
 #[derive(Clone)]
-pub(in crate::target) struct Beside {
+pub(in crate::target) struct FloatShadow {
     state: State<RealElements>,
     memory: RealMemory,
     /// Address range of the program's words.
@@ -42,7 +42,7 @@ pub(in crate::target) struct Beside {
     pub are: &'static str,
 }
 
-impl Beside {
+impl FloatShadow {
     /// Creates the reference before the first instruction. `inputs` are maps in the program's
     /// order, in units of ITYPE.
     ///

@@ -7,13 +7,13 @@ use super::profile::Profile;
 use super::run;
 use crate::config::Timing;
 use crate::program::Program;
-use crate::program::lives;
+use crate::program::liveness;
 
 /// Returns the maps of the program for which `time` was reported; empty if it is another program's.
 pub(in crate::target) fn maps(program: &Program, time: &TimeReport) -> Vec<MemoryMap> {
     let timing =
-        Profile::all(program).find(|profile| profile.name == time.model).map(|profile| profile.timing);
-    let mapped = timing.map(|timing| Ok(lives::maps(program, &timing, &moments(program, &timing)?)));
+        Profile::all(program).find(|profile| profile.name == time.clock).map(|profile| profile.timing);
+    let mapped = timing.map(|timing| Ok(liveness::maps(program, &timing, &moments(program, &timing)?)));
     // Default: a program that the clock rejects has no times either.
     mapped.and_then(Result::<_, TargetError>::ok).unwrap_or_default()
 }

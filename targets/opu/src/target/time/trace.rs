@@ -111,9 +111,9 @@ const fn kind_of_work(engine: Engine, op: &Op) -> Option<Work> {
 /// Returns the counters of an engine.
 const fn measures(engine: Engine) -> Measures {
     match engine {
-        Engine::FrontEnd => Measures { utilisation: false, bytes: false },
-        Engine::Load | Engine::Store => Measures { utilisation: false, bytes: true },
-        Engine::Multiply => Measures { utilisation: true, bytes: false },
+        Engine::FrontEnd => Measures { utilization: false, bytes: false },
+        Engine::Load | Engine::Store => Measures { utilization: false, bytes: true },
+        Engine::Multiply => Measures { utilization: true, bytes: false },
     }
 }
 

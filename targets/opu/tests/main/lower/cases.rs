@@ -5,14 +5,14 @@ use npukit_graph::op::{
     MatMul, MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange,
     Softmax, Split, Transpose, Window,
 };
-use npukit_graph::quantise::Kind;
+use npukit_graph::quantize::Kind;
 use npukit_graph::{Graph, Op as Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_opu::{Clock, Config, Op};
 use npukit_target::CompileOptions;
 
-use super::runner::{check_quantised, conv};
-use super::{check, graph, image, quantised};
+use super::runner::{check_quantized, conv};
+use super::{check, graph, image, quantized};
 
 pub fn plain(strides: [usize; 2], pads: [usize; 4]) -> Conv {
     Conv { strides, dilations: [1, 1], pads, group: 1 }
@@ -252,10 +252,10 @@ fn matrices_and_what_the_host_does_last() {
         let y = node(g, Gemm { trans_b: false, ..Gemm::PLAIN }, &[x, w], "dense");
         vec![node(g, Softmax { axis: 1, axis_end: 2 }, &[y], "soft")]
     });
-    let quantisation = quantised(&softmax, &[image(&[6, 40], 7)]);
+    let quantization = quantized(&softmax, &[image(&[6, 40], 7)]);
     let config = Config::preset("reference").unwrap();
     let options =
-        npukit_opu::internals::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
+        npukit_opu::internals::lower::Options { quantization: Some(&quantization), ..Default::default() };
     let lowered = npukit_opu::internals::lower::compile(&softmax, &config, options).unwrap();
     assert_eq!(lowered.model.outputs[0].steps[0].op.name(), "Softmax");
 }
@@ -312,7 +312,7 @@ fn pixels_are_repeated() {
 }
 
 #[test]
-fn sums_differences_and_normalisation_by_channel() {
+fn sums_differences_and_normalization_by_channel() {
     check(
         &graph(&[1, 6, 6, 20], |g, x| {
             let small = |g: &mut Graph, name: &str, seed, offset: f32| {
@@ -386,13 +386,13 @@ fn residuals_of_few_channels_are_as_wide_as_the_sums() {
             vec![add(g, z, y, "sum")]
         });
         // A residual has the fraction length of the sum.
-        let mut quantisation = quantised(&graph, &[]);
+        let mut quantization = quantized(&graph, &[]);
         for index in 0..graph.values.len() as u32 {
-            if quantisation.fraction(ValueId(index)).is_some() {
-                quantisation.set(ValueId(index), Kind::Activation, 4);
+            if quantization.fraction(ValueId(index)).is_some() {
+                quantization.set(ValueId(index), Kind::Activation, 4);
             }
         }
-        let lowered = check_quantised(&graph, &image(&[1, 5, 6, channels], 7), &quantisation, 4.0);
+        let lowered = check_quantized(&graph, &image(&[1, 5, 6, channels], 7), &quantization, 4.0);
         assert!(lowered.model.layers.iter().any(|layer| layer.post.residual().is_some()), "{channels}");
     }
 }
@@ -400,9 +400,9 @@ fn residuals_of_few_channels_are_as_wide_as_the_sums() {
 #[test]
 fn what_the_machine_cannot_do_is_named() {
     let refused = |graph: &Graph| {
-        let quantisation = quantised(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
+        let quantization = quantized(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
         let options =
-            npukit_opu::internals::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
+            npukit_opu::internals::lower::Options { quantization: Some(&quantization), ..Default::default() };
         npukit_opu::internals::lower::check(graph, &Config::preset("reference").unwrap(), options)
     };
     let problems = refused(&graph(&[1, 6, 6, 4], |g, x| {
@@ -427,7 +427,7 @@ fn problems(graph: &Graph) -> Vec<String> {
 #[test]
 fn a_check_goes_by_the_options_of_a_compilation() {
     let graph = graph(&[1, 6, 6, 4], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
-    let instance = npukit_opu::OPU.instance(npukit_target::Config::Preset("reference")).unwrap();
+    let instance = npukit_opu::OPU.instance(npukit_target::InstanceSpec::Preset("reference")).unwrap();
     let check = |value: &str| {
         let options = [("leaky".to_owned(), value.to_owned())].into();
         instance.check(&graph, &CompileOptions { options, ..CompileOptions::default() })

@@ -3,21 +3,21 @@
 
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
-use npukit_opu::internals::array::{Array, Held};
+use npukit_opu::internals::array::{Array, BufferContent};
 use npukit_opu::internals::config::{Config, Timing, Validity};
 use npukit_opu::internals::exec::{Numerics, step};
-use npukit_opu::internals::lives;
+use npukit_opu::internals::liveness;
 use npukit_opu::internals::lower::{Options, backend, compile};
 use npukit_opu::internals::memory::Memory;
 use npukit_opu::internals::program::Program;
 use npukit_opu::internals::state::State;
 use npukit_opu::{Arithmetic, Buffer};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use npukit_trace::{MemoryMap, Moments};
 
 use super::cases::{add, node, plain, pool};
 use super::runner::{conv, pack};
-use super::{graph, image, quantised};
+use super::{graph, image, quantized};
 
 const BUFFERS: [Buffer; 4] = [Buffer::Ifm, Buffer::Ker, Buffer::Bias, Buffer::Ofm];
 
@@ -48,7 +48,7 @@ impl Picture {
 /// Returns the final outputs, and the number of destroyed places per map. With `maps`, all places
 /// that are not needed are destroyed at each instruction.
 fn ran(program: &Program, input: &Tensor, maps: &[Picture], timing: &Timing) -> (Vec<u8>, Vec<u64>) {
-    let mut memory = Memory::new(Unset::Zero);
+    let mut memory = Memory::new(UninitMemory::Zero);
     for segment in &program.segments {
         memory.write(segment.address.into(), &segment.bytes);
     }
@@ -100,7 +100,7 @@ fn in_bank(places: &[u64], depth: u64, bank: u64) -> Vec<u64> {
 }
 
 /// Overwrites places of a buffer, if it has them.
-fn destroy(buffer: Buffer, held: &mut Held, places: &[u64]) {
+fn destroy(buffer: Buffer, held: &mut BufferContent, places: &[u64]) {
     let Some(Array { data_type, shape, mut elements }) = held.get().ok().cloned() else { return };
     // Elements per place: channels of a pixel, 1024 weights or a whole small slice, a bias.
     let size = match (buffer, &shape[..]) {
@@ -135,15 +135,15 @@ fn what_no_map_needs_makes_no_difference() {
     for (channels, size, banks) in [(16, 6, 2), (16, 6, 1), (3, 7, 2), (80, 4, 2), (80, 5, 3)] {
         let graph = network(channels, size);
         let input = image(graph.shape(graph.inputs[0]), 7);
-        let quantisation = quantised(&graph, std::slice::from_ref(&input));
+        let quantization = quantized(&graph, std::slice::from_ref(&input));
         let config = Config::preset("reference").unwrap();
-        let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+        let options = Options { quantization: Some(&quantization), ..Options::default() };
         let lowered = compile(&graph, &config, options).unwrap();
         let program = backend::program(&lowered, "test".into(), "reference".into(), &config);
         let timing =
             Timing { ifm_banks: banks, ker_banks: banks, bias_banks: banks, ofm_banks: 1, ..config.timing };
         let steps = program.instructions.len() + 1;
-        let maps = lives::maps(&program, &timing, &Moments::new((0..steps).map(|_| (None, 1))));
+        let maps = liveness::maps(&program, &timing, &Moments::new((0..steps).map(|_| (None, 1))));
         let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
         assert_eq!(names[..5], ["ifm", "ker", "bias", "ofm", "dram, bank 0"]);
         let pictures: Vec<Picture> = maps.into_iter().map(Picture::new).collect();

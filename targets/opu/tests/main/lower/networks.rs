@@ -6,7 +6,7 @@ use npukit_numeric::{Tensor, npy};
 use npukit_opu::internals::config::Config;
 use npukit_opu::internals::lower::{Lowered, Options, backend, compile};
 
-use super::quantised;
+use super::quantized;
 use super::runner::{check_repeats, run};
 use npukit_testing::{needs, shared_bytes};
 
@@ -30,8 +30,8 @@ fn samples(graph: &Graph, bytes: &[u8]) -> Vec<Tensor> {
 }
 
 fn lower(graph: &Graph, calibration: &[Tensor]) -> Lowered {
-    let quantisation = quantised(graph, calibration);
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let quantization = quantized(graph, calibration);
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     compile(graph, &Config::preset("reference").unwrap(), options).unwrap()
 }
 

@@ -4,7 +4,7 @@ use npukit_graph::op::{
     Binary, BinaryKind, Clip, Concat, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode,
     Reduce, ReduceKind, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
 };
-use npukit_graph::quantise::Kind;
+use npukit_graph::quantize::Kind;
 use npukit_graph::{Graph, ValueId};
 use npukit_lower::Reject;
 use npukit_numeric::Tensor;
@@ -13,7 +13,7 @@ use npukit_opu::internals::lower::{Options, backend, builder, compile};
 
 use super::cases::{node, plain, pool};
 use super::runner::conv;
-use super::{graph, image, quantised};
+use super::{graph, image, quantized};
 
 /// Returns the reasons why the nodes of a graph are rejected.
 fn reasons(graph: &Graph) -> Vec<String> {
@@ -54,8 +54,8 @@ fn only_clipping_from_zero_has_a_form() {
     }
     // For integers, the bound must be an integer.
     let graph = clip(0.0, 0.3);
-    let quantisation = quantised(&graph, &[image(&[1, 4, 4, 2], 7)]);
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let quantization = quantized(&graph, &[image(&[1, 4, 4, 2], 7)]);
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     let error = compile(&graph, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
     assert!(error.contains("its bound 0.3 is not a multiple of the step 2^-7"), "{error}");
 }
@@ -209,8 +209,8 @@ fn hints_tell_inputs_from_what_is_computed() {
 #[test]
 fn a_refusal_is_told_with_its_hint() {
     let leaky = graph(&[1, 2, 2, 3], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
-    let quantisation = quantised(&leaky, &[image(&[1, 2, 2, 3], 1)]);
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let quantization = quantized(&leaky, &[image(&[1, 2, 2, 3], 1)]);
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     let error = compile(&leaky, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -231,14 +231,14 @@ fn warnings_say_what_saturates_and_what_is_done_otherwise() {
             let y = node(g, Relu, &[y], "relu");
             vec![node(g, LeakyRelu { alpha: 0.1 }, &[y], "again")]
         });
-        let mut quantisation = quantised(&graph, &[]);
+        let mut quantization = quantized(&graph, &[]);
         for id in (0..graph.values.len() as u32).map(ValueId) {
-            if quantisation.fraction(id).is_some() {
-                quantisation.set(id, Kind::Activation, 4);
+            if quantization.fraction(id).is_some() {
+                quantization.set(id, Kind::Activation, 4);
             }
         }
         let config = Config::preset("reference").unwrap();
-        let options = Options { quantisation: Some(&quantisation), approximate: true, ..Options::default() };
+        let options = Options { quantization: Some(&quantization), approximate: true, ..Options::default() };
         let lowered = compile(&graph, &config, options).unwrap();
         backend::program(&lowered, "test".into(), "reference".into(), &config).warnings
     };

@@ -1,7 +1,7 @@
 //! Runs a graph in all ways, and compares the results.
 
 use npukit_graph::op::Conv;
-use npukit_graph::quantise::{Kind, Quantisation, Scheme};
+use npukit_graph::quantize::{Kind, Quantization, Scheme};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::internals::config::{Config, Types, Validity};
@@ -12,7 +12,7 @@ use npukit_opu::internals::program::{Binding, Program};
 use npukit_opu::internals::state::State;
 use npukit_opu::internals::validate;
 use npukit_opu::{Arithmetic, Board};
-use npukit_target::{Finding, Unset};
+use npukit_target::{Finding, UninitMemory};
 
 use super::judge::{self, Image};
 
@@ -46,8 +46,8 @@ fn kernel(graph: &mut Graph, name: &str, shape: [usize; 4], seed: u64) -> ValueI
 }
 
 /// Returns fraction lengths at which no value of `graph` saturates on `input`.
-pub fn quantised(graph: &Graph, inputs: &[Tensor]) -> Quantisation {
-    let mut quantisation = Quantisation::new(Scheme::default());
+pub fn quantized(graph: &Graph, inputs: &[Tensor]) -> Quantization {
+    let mut quantization = Quantization::new(Scheme::default());
     let mut largest = vec![1e-3f32; graph.values.len()];
     for input in inputs {
         let values = evaluate_all(graph, std::slice::from_ref(input)).unwrap();
@@ -58,42 +58,42 @@ pub fn quantised(graph: &Graph, inputs: &[Tensor]) -> Quantisation {
     }
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
         let fraction = (127.0 / largest[index]).log2().floor() as i32;
-        quantisation.set(ValueId(index as u32), Kind::Activation, fraction);
+        quantization.set(ValueId(index as u32), Kind::Activation, fraction);
     }
-    quantisation
+    quantization
 }
 
 /// Compiles for the published accelerator and compares machine, judge and float; returns the
 /// lowered program.
 pub fn check(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
-    let quantisation = quantised(graph, std::slice::from_ref(&input));
-    check_quantised(graph, &input, &quantisation, tolerance)
+    let quantization = quantized(graph, std::slice::from_ref(&input));
+    check_quantized(graph, &input, &quantization, tolerance)
 }
 
 /// Like [`check`], with some headroom in every activation: intermediate sums of many taps may
 /// exceed the final one and saturate, which float does not.
 pub fn check_with_room(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
-    let mut quantisation = quantised(graph, std::slice::from_ref(&input));
+    let mut quantization = quantized(graph, std::slice::from_ref(&input));
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
         let id = ValueId(index as u32);
-        if let Some(fraction) = quantisation.fraction(id) {
-            quantisation.set(id, Kind::Activation, fraction - 1);
+        if let Some(fraction) = quantization.fraction(id) {
+            quantization.set(id, Kind::Activation, fraction - 1);
         }
     }
-    check_quantised(graph, &input, &quantisation, tolerance)
+    check_quantized(graph, &input, &quantization, tolerance)
 }
 
 /// Compiles with these fraction lengths and compares machine, judge and float.
-pub fn check_quantised(
+pub fn check_quantized(
     graph: &Graph,
     input: &Tensor,
-    quantisation: &Quantisation,
+    quantization: &Quantization,
     tolerance: f32,
 ) -> Lowered {
     let config = Config::preset("reference").unwrap();
-    let options = Options { quantisation: Some(quantisation), ..Options::default() };
+    let options = Options { quantization: Some(quantization), ..Options::default() };
     let lowered = compile(graph, &config, options).unwrap_or_else(|error| panic!("{error}"));
     let program = backend::program(&lowered, "test".into(), "reference".into(), &config);
     let outputs = run(&lowered, &program, &config.types, input, true);
@@ -127,18 +127,18 @@ const SUM: f32 = 1.0;
 pub fn check_instance(graph: &Graph, preset: &str) {
     let config = Config::preset(preset).unwrap();
     let input = image(graph.shape(graph.inputs[0]), 7);
-    let mut quantisation = quantised(graph, std::slice::from_ref(&input));
+    let mut quantization = quantized(graph, std::slice::from_ref(&input));
     let wider = config.types.itype.size_bytes() as i32 * 8 - 8;
     for id in (0..graph.values.len() as u32).map(ValueId) {
-        if let Some(fraction) = quantisation.fraction(id) {
+        if let Some(fraction) = quantization.fraction(id) {
             let fraction = fraction.min((127.0 / SUM).log2().floor() as i32);
-            quantisation.set(id, Kind::Activation, fraction - 1 + wider);
+            quantization.set(id, Kind::Activation, fraction - 1 + wider);
         }
     }
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     let lowered = compile(graph, &config, options).unwrap_or_else(|error| panic!("{error}"));
     let program = backend::program(&lowered, "test".into(), preset.into(), &config);
-    let mut board = Board::new(&program, Unset::Zero).unwrap();
+    let mut board = Board::new(&program, UninitMemory::Zero).unwrap();
     board.run(&[program.inputs[0].pack(config.types.itype, input.as_f32().unwrap()).raw]).unwrap();
     let raw = |binding: &Binding| binding.unpack(&board.output(binding).unwrap());
     let outputs: Vec<Vec<i32>> = program.outputs.iter().map(raw).collect();
@@ -163,7 +163,7 @@ pub fn check_repeats(program: &Program, input: &Tensor, expected: &[Vec<i64>]) {
     let errors: Vec<Finding> = validate::program(program).into_iter().filter(Finding::is_error).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let raw = program.inputs[0].pack(program.config.types.itype, input.as_f32().unwrap()).raw;
-    for unset in [Unset::Garbage(1), Unset::Poison] {
+    for unset in [UninitMemory::Garbage(1), UninitMemory::Poison] {
         let mut board = Board::new(program, unset).unwrap();
         for time in ["first", "second"] {
             board.run(std::slice::from_ref(&raw)).unwrap_or_else(|error| panic!("{unset:?}, {error:?}"));
@@ -185,7 +185,7 @@ pub fn run(
     judged: bool,
 ) -> Vec<Vec<i64>> {
     // Previous contents must not matter: memory is shared over time.
-    let mut memory = Memory::new(Unset::Garbage(2));
+    let mut memory = Memory::new(UninitMemory::Garbage(2));
     for segment in &program.segments {
         memory.write(segment.address.into(), &segment.bytes);
     }

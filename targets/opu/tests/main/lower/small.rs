@@ -6,27 +6,27 @@ use npukit_graph::op::{
     LogSoftmax, NearestMode, Pad, PadMode, Reduce, ReduceKind, Relu, Reshape, Resize, ResizeMode, Slice,
     SliceRange, Softmax, Transpose, Unary, UnaryKind, Window,
 };
-use npukit_graph::quantise::Kind;
+use npukit_graph::quantize::Kind;
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
 use npukit_opu::internals::lower::{Lowered, Options, backend, compile, print};
 use npukit_opu::{Board, Config, Op, Program, Types};
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 
 use super::cases::{add, node, plain, pool};
-use super::runner::{check_instance, check_quantised, check_with_room, conv};
-use super::{check, graph, image, quantised};
+use super::runner::{check_instance, check_quantized, check_with_room, conv};
+use super::{check, graph, image, quantized};
 
 /// Like [`check`], with the same fraction length for all values.
 fn even(graph: &Graph, tolerance: f32) -> Lowered {
     let input = image(graph.shape(graph.inputs[0]), 7);
-    let mut quantisation = quantised(graph, &[]);
+    let mut quantization = quantized(graph, &[]);
     for id in (0..graph.values.len() as u32).map(ValueId) {
-        if quantisation.fraction(id).is_some() {
-            quantisation.set(id, Kind::Activation, 4);
+        if quantization.fraction(id).is_some() {
+            quantization.set(id, Kind::Activation, 4);
         }
     }
-    check_quantised(graph, &input, &quantisation, tolerance)
+    check_quantized(graph, &input, &quantization, tolerance)
 }
 
 fn constant(graph: &mut Graph, name: &str, values: &[f32]) -> ValueId {
@@ -234,11 +234,11 @@ fn outputs_are_whole_planes() {
         vec![node(g, Concat { axis: 3 }, &[a, b], "both"), c]
     });
     assert_eq!(copies(&even(&both, 4.0)), 0);
-    let mut quantisation = quantised(&both, &[]);
+    let mut quantization = quantized(&both, &[]);
     for (index, value) in both.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
-        quantisation.set(ValueId(index as u32), Kind::Activation, if value.name == "a" { 5 } else { 4 });
+        quantization.set(ValueId(index as u32), Kind::Activation, if value.name == "a" { 5 } else { 4 });
     }
-    let lowered = check_quantised(&both, &image(&[1, 4, 3, 3], 7), &quantisation, 4.0);
+    let lowered = check_quantized(&both, &image(&[1, 4, 3, 3], 7), &quantization, 4.0);
     assert_eq!(copies(&lowered), 1);
 }
 
@@ -351,7 +351,7 @@ fn matrices_are_multiplied_in_all_forms() {
 }
 
 #[test]
-fn normalisations_and_sums_join_one_after_the_other() {
+fn normalizations_and_sums_join_one_after_the_other() {
     let lowered = check(
         &graph(&[1, 3, 3, 5], |g, x| {
             let mut y = same(g, x, "a");
@@ -525,8 +525,8 @@ fn the_host_does_what_comes_last() {
         ),
     ];
     let compiled = |graph: &Graph| {
-        let quantisation = quantised(graph, &[]);
-        let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+        let quantization = quantized(graph, &[]);
+        let options = Options { quantization: Some(&quantization), ..Options::default() };
         compile(graph, &Config::preset("reference").unwrap(), options)
     };
     for (build, perm, steps) in cases {
@@ -608,13 +608,13 @@ fn fraction_bits_of_types_are_counted() {
     });
     let reference = check_with_room(&small, 4.0);
     let input = image(&[1, 3, 3, 4], 7);
-    let mut quantisation = quantised(&small, std::slice::from_ref(&input));
+    let mut quantization = quantized(&small, std::slice::from_ref(&input));
     for id in (0..small.values.len() as u32).map(ValueId) {
-        if let Some(fraction) = quantisation.fraction(id) {
-            quantisation.set(id, Kind::Activation, fraction - 1);
+        if let Some(fraction) = quantization.fraction(id) {
+            quantization.set(id, Kind::Activation, fraction - 1);
         }
     }
-    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let options = Options { quantization: Some(&quantization), ..Options::default() };
     let lowered = compile(&small, &config, options).unwrap();
     // Weights and biases are the same integers; only their interpretation differs.
     assert_eq!(lowered.constants.weights, reference.constants.weights);
@@ -626,7 +626,7 @@ fn fraction_bits_of_types_are_counted() {
     let program =
         |lowered, config: &Config| backend::program(lowered, "test".into(), "reference".into(), config);
     let found = |program: &Program, itype| {
-        let mut board = Board::new(program, Unset::Zero).unwrap();
+        let mut board = Board::new(program, UninitMemory::Zero).unwrap();
         let raw = program.inputs[0].pack(itype, input.as_f32().unwrap()).raw;
         board.run(&[raw]).unwrap();
         program.outputs[0].unpack(&board.output(&program.outputs[0]).unwrap())

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::ValueId;
 
-use super::{Missing, Unwritten, Written, part, part_mut};
+use super::{Missing, Unwritten, WrittenData, part, part_mut};
 use crate::isa::fault::Direction;
 use crate::program::Program;
 use crate::program::host::{Host, HostStep};
 
 /// Follows a program and its host operations.
-pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Unwritten> {
+pub(super) fn follow(written: WrittenData, program: &Program, host: &Host) -> Vec<Unwritten> {
     let steps: Vec<Option<HostStep>> =
         program.host_ops.iter().enumerate().map(|(index, op)| HostStep::decode(index, op).ok()).collect();
     let made = |step: &HostStep| match step {
@@ -44,7 +44,7 @@ pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Un
 type Filled = Option<Vec<bool>>;
 
 struct Follower<'a> {
-    written: Written,
+    written: WrittenData,
     program: &'a Program,
     host: &'a Host,
     slots: BTreeMap<ValueId, Filled>,

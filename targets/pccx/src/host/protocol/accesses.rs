@@ -12,7 +12,7 @@ use super::map::{BASE, COMMAND, KICK, Stream};
 use crate::check::Orders;
 use crate::clock;
 use crate::config::{Config, WORD_BYTES};
-use crate::host::by_hand::{HandError, products, window_name, windows};
+use crate::host::asm_run::{AsmRunError, products, window_name, windows};
 use crate::isa::codec::{Codec, EncodeError, KICK_MARKER};
 use crate::isa::fault::Direction;
 use crate::isa::op::{Banks, Device, Engine, Memcpy, Op};
@@ -22,7 +22,7 @@ use crate::machine::weights::WeightImage;
 /// Capacity of a data mover's command queue and status queue.
 const QUEUE: usize = 8;
 /// Bytes of the largest command of whole units: its field has 23 bits.
-const MOST_BYTES: u64 = ((1 << 23) - 1) / 16 * 16;
+const MAX_BYTES: u64 = ((1 << 23) - 1) / 16 * 16;
 /// Alignment of buffers in host memory.
 const PAGE: u64 = 4096;
 /// Expected status of a mover: okay, and no error. The tag is ignored, as documents disagree on its
@@ -59,7 +59,7 @@ pub fn accesses(config: &Config, ops: &[Op], experiment: &Experiment, base: u64)
             driver.wait();
         }
         if let Some(order) = orders.issue(index, op) {
-            let error = TargetError::failed(HandError::Order { order, place: None });
+            let error = TargetError::failed(AsmRunError::Order { order, place: None });
             return Err(Stopped { instruction: Some(index), error });
         }
         let failed =
@@ -199,7 +199,7 @@ impl Driver {
     /// Sends commands to a mover: one for each part that fits its length field.
     fn command(&mut self, index: usize, stream: Stream, mut address: u64, mut bytes: u64) {
         while bytes > 0 {
-            let part = bytes.min(MOST_BYTES);
+            let part = bytes.min(MAX_BYTES);
             if self.outstanding[stream as usize].len() == QUEUE {
                 self.pop(stream);
             }

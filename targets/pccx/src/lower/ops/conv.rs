@@ -5,11 +5,11 @@ use npukit_graph::op::{Conv, Window};
 use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::Tensor;
 
-use super::Found;
+use super::NodeWork;
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::limits::{LARGEST, MOST_WEIGHTS};
+use crate::lower::limits::{LARGEST, MAX_WEIGHTS};
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
 use crate::lower::work::{Convolution, Work};
@@ -27,7 +27,7 @@ impl Layers {
         conv: &Conv,
         [x, weights]: [ValueId; 2],
         bias: Option<ValueId>,
-    ) -> Found {
+    ) -> NodeWork {
         let (&[count, height, width, channels], &[kh, kw, _, filters]) =
             (self.graph.shape(x), self.graph.shape(weights))
         else {
@@ -42,7 +42,7 @@ impl Layers {
         if row > LARGEST {
             return Err(HostReason::LongRow);
         }
-        if row.saturating_mul(filters) > MOST_WEIGHTS {
+        if row.saturating_mul(filters) > MAX_WEIGHTS {
             return Err(HostReason::LargeConvolution);
         }
         let matrix = self.matrix(conv, weights, row)?;

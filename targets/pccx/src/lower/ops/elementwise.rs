@@ -4,7 +4,7 @@ use npukit_graph::op::{Binary, BinaryKind, GeluForm, UnaryKind};
 use npukit_graph::shape::broadcast;
 use npukit_graph::{Node, ValueId};
 
-use super::Found;
+use super::NodeWork;
 use super::attention::number;
 use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
@@ -57,7 +57,7 @@ impl Layers {
         left: ValueId,
         right: ValueId,
         ext: bool,
-    ) -> Found {
+    ) -> NodeWork {
         let shape = self.graph.shape(node.outputs[0]).to_vec();
         let whole = |layers: &Self, id| layers.graph.shape(id) == shape;
         match kind {

@@ -4,7 +4,7 @@
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::Found;
+use super::NodeWork;
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
@@ -71,7 +71,7 @@ impl Layers {
     ///
     /// # Errors
     /// The reason why the host computes it.
-    pub(super) fn moved(&self, node: &Node, runs: Vec<Vec<Run>>) -> Found {
+    pub(super) fn moved(&self, node: &Node, runs: Vec<Vec<Run>>) -> NodeWork {
         let operands = match node.op {
             Op::Concat(_) => node.inputs.clone(),
             _ => node.inputs.iter().take(1).copied().collect(),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_as_long_as_elements_stay_neighbours() {
+    fn runs_are_as_long_as_elements_stay_neighbors() {
         let reshape = Reshape { shape: vec![6] };
         assert_eq!(found(reshape, &[&[2, 3]], 1), Some(vec![vec![[0, 0, 0, 6]]]));
         // Adjacent operands still give separate runs; empty ones give no run.

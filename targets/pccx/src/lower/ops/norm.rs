@@ -2,7 +2,7 @@
 
 use npukit_graph::{NodeId, Op, ValueId};
 
-use super::Found;
+use super::NodeWork;
 use super::attention::number;
 use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc};
@@ -28,7 +28,7 @@ impl Layers {
         axis: usize,
         epsilon: f32,
         ext: bool,
-    ) -> Found {
+    ) -> NodeWork {
         let shape = self.graph.shape(x).to_vec();
         let trailing = shape[axis..].to_vec();
         let row: usize = trailing.iter().product();
@@ -44,12 +44,12 @@ impl Layers {
         }
         let gain = gain.map(|gain| self.spread(gain, &trailing)).transpose()?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
-        let centred = matches!(self.graph.node(id).op, Op::LayerNormalization(_));
+        let centered = matches!(self.graph.node(id).op, Op::LayerNormalization(_));
         // Gains and biases that are not constant are operands.
         let moving = [gain, bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
         Ok((
-            Work::Norm(Norm { epsilon, centred, gain, bias, row, only_roots: false, squares_by_host: !ext }),
+            Work::Norm(Norm { epsilon, centered, gain, bias, row, only_roots: false, squares_by_host: !ext }),
             operands,
         ))
     }
@@ -84,14 +84,14 @@ impl Lowering<'_> {
             true => self.roots(norm, x, &numbers)?,
             false => self.allocate(row)?,
         };
-        let region = match norm.centred {
+        let region = match norm.centered {
             true => self.turn(x)?,
             false => self.like(x)?,
         };
         for (index, start) in (0..source.values).step_by(row.max(1)).enumerate() {
             let (from, to) = (source.at(start), region.at(start));
             // Operand of the square, and whether the word before it is free.
-            let (from, owns) = match norm.centred {
+            let (from, owns) = match norm.centered {
                 true => {
                     self.take_mean_off(&numbers, to, row)?;
                     (to, to == region.base)
@@ -162,8 +162,8 @@ impl Lowering<'_> {
         let rows = self.values(x) / norm.row.max(1);
         let sums = self.slot("sums of squares", vec![rows, WORD_LANES]);
         self.bring_to_host(x);
-        let (row, centred) = (norm.row as u32, norm.centred);
-        self.code.step(HostStep::Squares { slot: x, row, centred, sums });
+        let (row, centered) = (norm.row as u32, norm.centered);
+        self.code.step(HostStep::Squares { slot: x, row, centered, sums });
         let lanes = rows * WORD_LANES;
         let region = self.allocate(lanes)?;
         self.code.send(sums, region);

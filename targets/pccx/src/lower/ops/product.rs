@@ -13,9 +13,9 @@ use npukit_numeric::Tensor;
 
 pub use rows::rows_of;
 pub use split::{nearest, value_of};
-pub use weights::{Weights, dequantised_with};
+pub use weights::{Weights, dequantized_with};
 
-use super::Found;
+use super::NodeWork;
 use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
@@ -52,7 +52,7 @@ impl Layers {
         by_rows: bool,
         alpha: f32,
         bias: Option<ValueId>,
-    ) -> Found {
+    ) -> NodeWork {
         if self.graph.constant(weights).is_none() {
             return Err(HostReason::TwoActivations);
         }

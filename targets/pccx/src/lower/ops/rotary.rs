@@ -7,7 +7,7 @@ use npukit_graph::op::{Concat, Reshape, RotaryEmbedding};
 use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::Found;
+use super::NodeWork;
 use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
@@ -37,7 +37,7 @@ impl Layers {
         x: ValueId,
         [cosines, sines]: [ValueId; 2],
         options: &Options,
-    ) -> Found {
+    ) -> NodeWork {
         let by_products = options.isa == Isa::Base;
         if by_products && [cosines, sines].iter().any(|&table| self.graph.constant(table).is_none()) {
             return Err(HostReason::NoMultiply);
@@ -91,7 +91,7 @@ impl Layers {
         head: usize,
         rest: f32,
     ) -> Result<ValueId, HostReason> {
-        let pairs = if op.interleaved { "neighbours" } else { "halves" };
+        let pairs = if op.interleaved { "neighbors" } else { "halves" };
         let name =
             format!("{} by feature, {pairs} of {}, {rest} to {head}", self.graph.value(id).name, op.size);
         if let Some(known) = self.graph.find_value(&name) {

@@ -305,7 +305,7 @@ impl Builder {
         own: ValueId,
         x: ValueId,
     ) -> Result<ValueId, ReferenceError> {
-        let squared = match (norm.squares_by_host, norm.centred) {
+        let squared = match (norm.squares_by_host, norm.centered) {
             (true, true) => {
                 let mean = self.reduce(ReduceKind::Mean, own)?;
                 self.binary(BinaryKind::Sub, own, mean)?
@@ -322,7 +322,7 @@ impl Builder {
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId) -> Result<ValueId, ReferenceError> {
         let own = self.rows(x, norm.row)?;
         let mut x = own;
-        if norm.centred {
+        if norm.centered {
             let (sum, share) = (self.reduce(ReduceKind::Sum, own)?, self.number(1.0 / norm.row as f32)?);
             let mean = self.binary(BinaryKind::Mul, sum, share)?;
             x = self.binary(BinaryKind::Sub, own, mean)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::Unset;
+use npukit_target::UninitMemory;
 use rayon::prelude::*;
 
 use super::ChoiceError;
@@ -81,8 +81,8 @@ impl<'a> Trial<'a> {
         let (executable, cycles) = self.compile(steps)?;
         let one = |(sample, inputs): (usize, &Vec<Tensor>)| {
             let failed = |error: RunError| ChoiceError::Run { sample, error: error.into() };
-            let mut machine =
-                Machine::with(self.config, Unset::Zero).map_err(|error| failed(RunError::Machine(error)))?;
+            let mut machine = Machine::with(self.config, UninitMemory::Zero)
+                .map_err(|error| failed(RunError::Machine(error)))?;
             let session = Session::new(&mut machine, &executable.program, &executable.host);
             session.and_then(|mut session| session.run(inputs)).map_err(failed)
         };

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use npukit_graph::field::{FieldTensor, Images, NoImage, Operand, Operands, apply_node, key};
 use npukit_graph::op::{GeluForm, UnaryKind};
-use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::quantize::rows::RowsError;
 use npukit_graph::{Graph, Node, Op, Operator, Value, ValueInfo};
 use npukit_numeric::{BLOCK, Element, Factors, Tensor};
 
@@ -253,7 +253,7 @@ impl Arithmetic for Modular {
         }
     }
 
-    fn told(slot: &Operand) -> String {
+    fn described(slot: &Operand) -> String {
         format!("{:?} elements of a field", Self::shape(slot))
     }
 
@@ -286,7 +286,7 @@ impl Arithmetic for Modular {
     }
 
     /// The scale of a row is a hash of the row, and the codes are the row divided by it.
-    fn quantised(rows: usize, columns: usize, values: &[Element]) -> Result<Rows<Self>, RowsError> {
+    fn quantized(rows: usize, columns: usize, values: &[Element]) -> Result<Rows<Self>, RowsError> {
         let (mut codes, mut scales) = (Vec::with_capacity(values.len()), Vec::with_capacity(rows));
         for row in values.chunks(columns.max(1)).take(rows) {
             let scale = Element::hashed(SCALE, row.iter().copied());

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::quantize::rows::RowsError;
 use npukit_graph::{Graph, Node, ValueInfo};
 use npukit_numeric::{BLOCK, Tensor};
 
@@ -200,8 +200,8 @@ impl Arithmetic for Reals {
         slot.shape()
     }
 
-    fn told(slot: &Arc<Tensor>) -> String {
-        Bits::told(slot)
+    fn described(slot: &Arc<Tensor>) -> String {
+        Bits::described(slot)
     }
 
     fn floats(slot: &Arc<Tensor>) -> Option<Cow<'_, [f64]>> {
@@ -221,7 +221,7 @@ impl Arithmetic for Reals {
     }
 
     /// Returns rows unchanged, with scales of 1.
-    fn quantised(rows: usize, _: usize, values: &[f64]) -> Result<Rows<Self>, RowsError> {
+    fn quantized(rows: usize, _: usize, values: &[f64]) -> Result<Rows<Self>, RowsError> {
         Ok(Rows { codes: values.to_vec(), scales: vec![1.0; rows] })
     }
 

@@ -1,7 +1,7 @@
 //! Two products with one multiplier: [`DualMac`] packs two weights, accumulates, and separates both
 //! sums.
 
-use super::normalise::{ACCUMULATOR_BITS, sign_extended};
+use super::normalize::{ACCUMULATOR_BITS, sign_extended};
 
 /// Shift of the upper weight, and number of bits of each sum.
 const UPPER: u32 = 21;

@@ -3,7 +3,7 @@
 use npukit_graph::op::Window;
 
 /// Maximum number of values in patches: a gigabyte.
-const MOST_VALUES: usize = 1 << 28;
+const MAX_VALUES: usize = 1 << 28;
 
 /// Returns the patches of images `[n, h, w, c]`, with `row` values per patch: tap by tap, channel
 /// by channel, with zeros outside the image and at the end of the row. `None` if the window does
@@ -18,7 +18,7 @@ pub fn lay_out<T: Copy + Default>(
     let taps = window.kernel[0].checked_mul(window.kernel[1])?;
     let seen = taps.checked_mul(channels)?;
     let all = count.checked_mul(rows)?.checked_mul(columns)?.checked_mul(row)?;
-    if seen > row || all > MOST_VALUES {
+    if seen > row || all > MAX_VALUES {
         return None;
     }
     let mut out = vec![T::default(); all];

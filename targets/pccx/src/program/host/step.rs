@@ -82,7 +82,7 @@ pub enum HostStep {
         /// Number of values in a row.
         row: u32,
         /// Whether each row's mean is subtracted first.
-        centred: bool,
+        centered: bool,
         /// Slot of the sums, `[rows, 8]`: each sum fills a word of L2.
         sums: ValueId,
     },
@@ -203,8 +203,8 @@ impl HostStep {
             Self::Compute { node } => (kind::COMPUTE, vec![*node]),
             Self::Weigh { slot, start, scales } => (kind::WEIGH, vec![slot.0, *start, scales.0]),
             Self::Wait => (kind::WAIT, Vec::new()),
-            Self::Squares { slot, row, centred, sums } => {
-                (kind::SQUARES, vec![slot.0, *row, u32::from(*centred), sums.0])
+            Self::Squares { slot, row, centered, sums } => {
+                (kind::SQUARES, vec![slot.0, *row, u32::from(*centered), sums.0])
             }
             Self::Patches { slot, patches, window } => {
                 let Window { kernel, strides, dilations, pads, .. } = window;
@@ -243,9 +243,9 @@ impl HostStep {
             (kind::WEIGH, &[slot, start, scales]) => {
                 Ok(Self::Weigh { slot: ValueId(slot), start, scales: ValueId(scales) })
             }
-            (kind::SQUARES, &[slot, row, centred @ 0..=1, sums]) if row > 0 => {
+            (kind::SQUARES, &[slot, row, centered @ 0..=1, sums]) if row > 0 => {
                 let (slot, sums) = (ValueId(slot), ValueId(sums));
-                Ok(Self::Squares { slot, row, centred: centred == 1, sums })
+                Ok(Self::Squares { slot, row, centered: centered == 1, sums })
             }
             (kind::PATCHES, &[slot, patches, kh, kw, down, right, dy, dx, top, left, bottom, after]) => {
                 let [kernel, strides, dilations] =

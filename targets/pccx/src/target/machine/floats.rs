@@ -1,4 +1,4 @@
-//! [`Beside`]: a float reference that runs next to the machine, with the model's weights.
+//! [`FloatShadow`]: a float reference that runs next to the machine, with the model's weights.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use npukit_numeric::Tensor;
 use npukit_target::TargetError;
 
 use crate::config::Config;
-use crate::host::by_hand;
-use crate::host::by_hand::Kind;
+use crate::host::asm_run;
+use crate::host::asm_run::Kind;
 use crate::isa::op::{Banks, Values};
 use crate::isa::usage::words_of;
 use crate::lower::{Executable, Options, Weights, compile};
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::machine::arith::Arithmetic as _;
 use crate::machine::arith::float::{RealImage, Reals};
 use crate::program::Program;
-use crate::program::runtime::{Kept, Moment, Session};
+use crate::program::runtime::{Moment, Session, SessionState};
 
 /// Description of the float reference with the model's weights.
 const EXACT: &str = "the same instructions and host steps in float, with the model's own weights, activations that keep \
@@ -29,14 +29,14 @@ const ROUNDED: &str = "the same instructions and host steps in float, with the 4
 
 /// Machine and host in float.
 #[derive(Clone)]
-pub(in crate::target) struct Beside {
+pub(in crate::target) struct FloatShadow {
     machine: Box<Machine<Reals>>,
-    kept: Kept<Reals>,
+    kept: SessionState<Reals>,
     /// Description of its numbers.
     pub are: &'static str,
 }
 
-impl Beside {
+impl FloatShadow {
     /// Returns the float reference before the first step; the host has its inputs.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Beside {
 
     /// Returns the numbers at `count` addresses of a memory; `None` if it has no floats.
     pub fn numbers(&self, kind: Kind, address: u64, count: u64) -> Option<Vec<f64>> {
-        by_hand::floats(&self.machine, kind, address, count)
+        asm_run::floats(&self.machine, kind, address, count)
     }
 }
 

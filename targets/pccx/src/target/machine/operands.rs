@@ -5,7 +5,7 @@ use npukit_target::{AddressRun, Operand, Scalar};
 
 use super::{Stepped, Use};
 use crate::config::{Profile, Reading, WORD_LANES};
-use crate::host::by_hand::Kind;
+use crate::host::asm_run::Kind;
 use crate::isa::fault::Direction;
 use crate::isa::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Op, weights_in_l2};
 use crate::program::runtime::Moment as Happens;

@@ -28,8 +28,8 @@ pub(super) struct PccxField<'a> {
 #[error("{0}")]
 struct UnfitModel(String);
 
-fn unfit(told: String) -> TargetError {
-    TargetError::failed(UnfitModel(told))
+fn unfit(message: String) -> TargetError {
+    TargetError::failed(UnfitModel(message))
 }
 
 impl PccxField<'_> {

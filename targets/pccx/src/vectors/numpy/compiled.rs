@@ -6,11 +6,11 @@ use npukit_graph::eval::evaluate_all;
 use npukit_graph::{Graph, Node, Op, ValueId};
 use npukit_models::gemma3n::Cache;
 use npukit_numeric::{ElementType, Tensor, TensorData};
-use npukit_target::{Case, Outcome, Unset};
+use npukit_target::{Case, Outcome, UninitMemory};
 
 use super::{NumpyLayer, evaluate};
 use crate::config::Config;
-use crate::lower::{Activations, Executable, Kv, Options, Weights, compile, dequantised};
+use crate::lower::{Activations, Executable, Kv, Options, Weights, compile, dequantized};
 use crate::machine::Machine;
 use crate::program::runtime::Session;
 
@@ -24,7 +24,7 @@ const GARBAGE: u64 = 9;
 
 /// Difference between results and expected values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Apart {
+pub struct Decomposed {
     /// Largest absolute difference.
     pub max: f64,
     /// Root of the mean square difference.
@@ -33,7 +33,7 @@ pub struct Apart {
     pub relative: f64,
 }
 
-impl Apart {
+impl Decomposed {
     /// Compares all values of `found` with `expected`.
     pub fn new(found: &[Vec<f32>], expected: &[Vec<f32>]) -> Self {
         let (mut max, mut squares, mut energy, mut count) = (0f64, 0.0, 0.0, 0u32);
@@ -74,7 +74,7 @@ impl NumpyLayer {
         let mut weights = Weights::default();
         // One machine for all steps, whose memories initially contain garbage.
         let mut machine =
-            Machine::with(config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
+            Machine::with(config, UninitMemory::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         let streams = self.holding(Cache::Floats(ElementType::F32)).streams(|graph, inputs| {
             let mut graph = graph.clone();
             let gates = gate(&graph).map(|gate| gate.outputs.clone()).unwrap_or_default();
@@ -95,14 +95,14 @@ impl NumpyLayer {
         Ok(Gated { streams, open })
     }
 
-    /// Returns the streams after each step in float, like [`NumpyLayer::dequantised`], but with the
+    /// Returns the streams after each step in float, like [`NumpyLayer::dequantized`], but with the
     /// gates `open`. Also returns the largest distance from its cutoff of a gate that float decides
     /// differently, relative to the RMS of the gates. A gate at its cutoff depends on the last bit
     /// of all earlier results.
     ///
     /// # Errors
     /// A graph that cannot be evaluated.
-    pub fn dequantised_with(
+    pub fn dequantized_with(
         &self,
         how: (&Config, &Options),
         open: &[Vec<bool>],
@@ -128,7 +128,7 @@ impl NumpyLayer {
     ///
     /// # Errors
     /// A graph that cannot be evaluated.
-    pub fn dequantised(&self, how: (&Config, &Options)) -> Result<Vec<Vec<f32>>, String> {
+    pub fn dequantized(&self, how: (&Config, &Options)) -> Result<Vec<Vec<f32>>, String> {
         self.float(how, |graph, inputs| evaluate(&graph, inputs))
     }
 
@@ -140,7 +140,7 @@ impl NumpyLayer {
     ) -> Result<Vec<Vec<f32>>, String> {
         let cache = if options.kv == Kv::Npu { Cache::Int4 } else { Cache::Floats(ElementType::F32) };
         self.holding(cache).streams(|graph, inputs| {
-            let graph = dequantised(config, graph, options).map_err(|error| error.to_string())?;
+            let graph = dequantized(config, graph, options).map_err(|error| error.to_string())?;
             run(graph, inputs)
         })
     }
@@ -185,8 +185,8 @@ fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
     };
     let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
     let apart = layer.compiled(&config, &options).and_then(|found| {
-        let (expected, farthest) = layer.dequantised_with((&config, &options), &found.open)?;
-        let apart = Apart::new(&found.streams, &expected);
+        let (expected, farthest) = layer.dequantized_with((&config, &options), &found.open)?;
+        let apart = Decomposed::new(&found.streams, &expected);
         Ok((apart, farthest))
     });
     match apart {

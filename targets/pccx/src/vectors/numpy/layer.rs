@@ -120,7 +120,7 @@ impl NumpyLayer {
 
     /// Returns the inputs of a step: streams, per-layer input, and keys and values of earlier
     /// steps, if any.
-    fn inputs(&self, step: usize, held: &Held) -> Result<Vec<Tensor>, String> {
+    fn inputs(&self, step: usize, held: &KeyValueCache) -> Result<Vec<Tensor>, String> {
         let Gemma3nConfig { streams, hidden, per_layer, .. } = self.config;
         let now = self.steps.get(step).ok_or_else(|| format!("step {step} does not exist"))?;
         let mut inputs =
@@ -137,7 +137,7 @@ impl NumpyLayer {
         &self,
         mut run: impl FnMut(&Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
     ) -> Result<Vec<Vec<f32>>, String> {
-        let mut held = Held::default();
+        let mut held = KeyValueCache::default();
         let mut streams = Vec::new();
         for step in 0..self.steps.len() {
             let results = run(&self.graph(step)?, &self.inputs(step, &held)?)?;
@@ -150,9 +150,9 @@ impl NumpyLayer {
 
 /// Keys and values of earlier steps, each `[kv_heads, 1, head]`.
 #[derive(Default)]
-struct Held(Vec<[Vec<f32>; 2]>);
+struct KeyValueCache(Vec<[Vec<f32>; 2]>);
 
-impl Held {
+impl KeyValueCache {
     /// Appends a step's keys and values.
     fn push(&mut self, keys_values: &[Tensor]) {
         self.0.push([floats(keys_values.first()), floats(keys_values.get(1))]);
@@ -205,7 +205,7 @@ impl Weights {
     fn tensor(&self, name: &str) -> Result<Tensor, String> {
         match self {
             Self::Rows(rows) => {
-                let (values, columns) = rows.dequantised()?;
+                let (values, columns) = rows.dequantized()?;
                 tensor(&[rows.packed.len(), columns], values)
             }
             Self::Floats { shape, data } => match shape[..] {

@@ -83,7 +83,7 @@ impl Operation {
                 let columns_first = |(values, columns): (Vec<f32>, usize)| {
                     (0..columns).flat_map(|c| values.iter().skip(c).step_by(columns).copied()).collect()
                 };
-                ("int4_rows", out_kmajor, rows.dequantised().map(columns_first))
+                ("int4_rows", out_kmajor, rows.dequantized().map(columns_first))
             }
         }
     }

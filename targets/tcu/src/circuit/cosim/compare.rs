@@ -6,7 +6,7 @@ use npukit_target::{CosimCycles, CosimDifference, CosimJudgement, CosimPart};
 
 use super::seen::{self, Report};
 use super::windows::Windows;
-use super::{Beside, CosimError, tables};
+use super::{CosimError, ExpectedRun, tables};
 use crate::clock::samples::{Port, Sample};
 use crate::isa::op::{Memory, Op, Register};
 
@@ -43,7 +43,7 @@ impl Pairs {
     }
 }
 
-impl Beside<'_> {
+impl ExpectedRun<'_> {
     /// Compares the results of the circuit with the expected ones.
     pub(super) fn judged(&self, seen: &Seen) -> Result<CosimJudgement, CosimError> {
         let report = seen::report(seen)?;
@@ -232,7 +232,7 @@ impl Beside<'_> {
         let found = format!(
             "{memory}, vector {address}, lane {lane}{beside}: the circuit has {rtl}, the machine {model}"
         );
-        let mut difference = self.told(&pairs.what, found, op, report);
+        let mut difference = self.described(&pairs.what, found, op, report);
         difference = CosimDifference { rtl, model, output, ..difference };
         difference.address = Some(address as u64);
         difference.lane = Some(lane as u64);
@@ -247,7 +247,7 @@ impl Beside<'_> {
         let of_clock = pairs.what != REGISTERS && pairs.what != TABLES && pairs.what != CONFIGURATION;
         let whose = if of_clock { "clock" } else { "machine" };
         let found = format!("{}: the circuit has {rtl}, the {whose} {model}", self.named(&pairs.what, place));
-        let difference = CosimDifference { rtl, model, ..self.told(&pairs.what, found, op, report) };
+        let difference = CosimDifference { rtl, model, ..self.described(&pairs.what, found, op, report) };
         // Totals come after all differences with a place.
         Some((op.unwrap_or(usize::MAX), difference)) // Default: after all instructions.
     }
@@ -265,7 +265,7 @@ impl Beside<'_> {
     }
 
     /// Adds the instruction to a difference.
-    fn told(&self, what: &str, found: String, op: Option<usize>, report: &Report) -> CosimDifference {
+    fn described(&self, what: &str, found: String, op: Option<usize>, report: &Report) -> CosimDifference {
         let cycle = op.and_then(|op| report.accept.get(op).copied());
         let instruction = op.and_then(|op| op.checked_sub(self.before));
         let place = instruction.map_or_else(String::new, |instruction| {

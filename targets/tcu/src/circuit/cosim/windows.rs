@@ -16,7 +16,7 @@ pub(super) struct Windows<'c> {
 
 /// Maximum bytes of a bank for programs with moving windows; the simulation keeps and writes all of
 /// them.
-const MOST_BYTES: u64 = 128 << 20;
+const MAX_BYTES: u64 = 128 << 20;
 
 impl<'c> Windows<'c> {
     /// Creates the windows after a reset.
@@ -63,8 +63,8 @@ pub(super) fn touched(config: &Config, ops: &[Op], held: [u64; 2]) -> Result<[u6
             let origin = windows.origin(place.memory);
             let reached = origin.saturating_add(end.saturating_mul(lanes)).div_ceil(lanes);
             let bytes = reached.saturating_mul(config.vector_bits() / 8);
-            if origin > 0 && bytes > MOST_BYTES {
-                return Err(CosimError::Far { bank: place.memory, bytes, most: MOST_BYTES });
+            if origin > 0 && bytes > MAX_BYTES {
+                return Err(CosimError::Far { bank: place.memory, bytes, most: MAX_BYTES });
             }
             ends[bank] = ends[bank].max(reached);
         }

@@ -95,7 +95,7 @@ impl Bank {
         let (mut held, mut free) = (burst.skipped, if self.packing.is_whole() { 0 } else { at });
         for vector in 0..burst.vectors {
             port.read();
-            let word = self.serialise(free, port);
+            let word = self.serialize(free, port);
             (held, free) = (held + self.packing.vector_bytes, word);
             while held >= self.packing.word_bytes || (held > 0 && vector + 1 == burst.vectors) {
                 held = held.saturating_sub(self.packing.word_bytes);
@@ -123,7 +123,7 @@ impl Bank {
 
     /// Passes the vector read last to the converter, not before `free`. Returns when its first word
     /// is available.
-    fn serialise(&mut self, free: Cycle, port: &mut impl PortB) -> Cycle {
+    fn serialize(&mut self, free: Cycle, port: &mut impl PortB) -> Cycle {
         let vector = self.writes.vectors.enter(port.datum());
         port.pass(vector);
         let taken = (vector + 1).max(self.writes.word).max(free);

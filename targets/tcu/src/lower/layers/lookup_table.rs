@@ -211,8 +211,8 @@ impl Fit {
     /// Whether leaf `i` is much wider than a neighbor.
     fn is_wide(&self, leaves: &[Leaf], i: usize) -> bool {
         let width = |leaf: &Leaf| leaf.interval[1] - leaf.interval[0] + self.step;
-        let neighbours = [i.checked_sub(1), Some(i + 1)];
-        let mut others = neighbours.into_iter().flatten().filter_map(|other| leaves.get(other));
+        let neighbors = [i.checked_sub(1), Some(i + 1)];
+        let mut others = neighbors.into_iter().flatten().filter_map(|other| leaves.get(other));
         others.any(|other| width(&leaves[i]) > GRADE * width(other))
     }
 
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn no_interval_is_more_than_twice_as_wide_as_its_neighbours() {
+    fn no_interval_is_more_than_twice_as_wide_as_its_neighbors() {
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
         // Widths of the intervals in numbers, and which of them are too wide.
         for (widths, wide) in [

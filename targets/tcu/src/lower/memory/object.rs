@@ -244,7 +244,7 @@ pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
     // Exact where it matters: a multiplication by a power of two, then at most one bit below one
     // half.
     let scaled = f64::from(value) * fixed.one() as f64 + 0.5;
-    if scaled.abs() < MOST_EXACT {
+    if scaled.abs() < MAX_EXACT {
         let whole = scaled as i64;
         let floor = whole - i64::from(whole as f64 > scaled);
         if (fixed.min()..=fixed.max()).contains(&floor) {
@@ -256,7 +256,7 @@ pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
 }
 
 /// Bound of the fast integer conversion.
-const MOST_EXACT: f64 = (1_u64 << 40) as f64;
+const MAX_EXACT: f64 = (1_u64 << 40) as f64;
 
 /// Hashes the length and evenly spaced samples of the data. Callers compare the whole data if
 /// hashes are equal.

@@ -67,9 +67,9 @@ impl Parts<'_> {
                 self.inverse_root(root)?;
             }
             Op::Reduce(op) => self.reduction(x, op)?,
-            Op::GroupNormalization(op) => self.group_normalisation(node, x, op)?,
-            Op::Lrn(op) => self.response_normalisation(x, op)?,
-            _ => self.normalisation(node, x)?,
+            Op::GroupNormalization(op) => self.group_normalization(node, x, op)?,
+            Op::Lrn(op) => self.response_normalization(x, op)?,
+            _ => self.normalization(node, x)?,
         }
         Some(())
     }
@@ -89,17 +89,17 @@ impl Parts<'_> {
     }
 
     /// Emits a normalization by statistics of its operand; images are `[n, .., c]`.
-    fn normalisation(&mut self, node: &Node, x: ValueId) -> Option<()> {
+    fn normalization(&mut self, node: &Node, x: ValueId) -> Option<()> {
         let rank = self.graph.shape(x).len();
         let (normal, parameters) = match &node.op {
             Op::LayerNormalization(op) => {
-                let centred = self.centred(x, &[(op.axis..rank).collect()])?;
-                (self.divided(centred, &[(op.axis..rank).collect()], op.epsilon)?, 1)
+                let centered = self.centered(x, &[(op.axis..rank).collect()])?;
+                (self.divided(centered, &[(op.axis..rank).collect()], op.epsilon)?, 1)
             }
             Op::InstanceNormalization(op) => {
                 let axes: Vec<Vec<usize>> = (1..rank.checked_sub(1)?).map(|axis| vec![axis]).collect();
-                let centred = self.centred(x, &axes)?;
-                (self.divided(centred, &axes, op.epsilon)?, 1)
+                let centered = self.centered(x, &axes)?;
+                (self.divided(centered, &axes, op.epsilon)?, 1)
             }
             Op::RmsNormalization(op) => (self.divided(x, &[(op.axis..rank).collect()], op.epsilon)?, 1),
             Op::LpNormalization(op) => {
@@ -121,7 +121,7 @@ impl Parts<'_> {
 
     /// Emits a group normalization. Means of channel groups are products with a matrix, after the
     /// means over positions.
-    fn group_normalisation(&mut self, node: &Node, x: ValueId, op: &GroupNormalization) -> Option<()> {
+    fn group_normalization(&mut self, node: &Node, x: ValueId, op: &GroupNormalization) -> Option<()> {
         let (&channels, outer) = self.graph.shape(x).split_last()?;
         let (axes, width) = (1..outer.len(), channels.checked_div(op.groups)?);
         let share = move |a: usize, b: usize| if a / width == b / width { 1.0 / width as f32 } else { 0.0 };
@@ -132,16 +132,16 @@ impl Parts<'_> {
             parts.add("mean", MatMul, &[positions, groups])
         };
         let middle = mean(self, x)?;
-        let centred = self.binary(BinaryKind::Sub, x, middle)?;
-        let squares = self.binary(BinaryKind::Mul, centred, centred)?;
+        let centered = self.binary(BinaryKind::Sub, x, middle)?;
+        let squares = self.binary(BinaryKind::Mul, centered, centered)?;
         let variance = mean(self, squares)?;
-        let normal = self.over_root(centred, variance, op.epsilon)?;
+        let normal = self.over_root(centered, variance, op.epsilon)?;
         self.scaled(normal, node.inputs.get(1..)?)
     }
 
     /// Emits local response normalization: `x` times a power of the bias plus the sum of squares of
     /// neighboring channels, which is a product.
-    fn response_normalisation(&mut self, x: ValueId, op: &Lrn) -> Option<()> {
+    fn response_normalization(&mut self, x: ValueId, op: &Lrn) -> Option<()> {
         let &channels = self.graph.shape(x).last()?;
         let (before, after) = (op.size.checked_sub(1)? / 2, op.size / 2);
         let weight = op.alpha / op.size as f32;
@@ -183,7 +183,7 @@ impl Parts<'_> {
     }
 
     /// Emits `x` minus its mean.
-    fn centred(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
+    fn centered(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
         let mean = self.mean(x, axes)?;
         self.binary(BinaryKind::Sub, x, mean)
     }

@@ -72,13 +72,13 @@ pub fn drawn(graph: &Graph, config: &Config) -> Option<(Graph, Vec<Approximation
 
 /// Returns one sentence per kind of function.
 pub fn sentences(approximated: &[Approximation]) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
     for text in approximated.iter().map(|one| format!("{} {}", one.op, one.method)) {
-        if !told.contains(&text) {
-            told.push(text);
+        if !notes.contains(&text) {
+            notes.push(text);
         }
     }
-    told
+    notes
 }
 
 impl Parts<'_> {

@@ -43,7 +43,7 @@ impl Sketch {
     }
 
     /// Adds a batch normalization that multiplies by 2 and subtracts 1.
-    fn normalised(&mut self, x: ValueId) -> ValueId {
+    fn normalized(&mut self, x: ValueId) -> ValueId {
         let channels = [self.0.shape(x)[3]];
         let parameters = [2.0, -1.0, 0.0, 1.0].map(|value| self.constant(&channels, value));
         self.node(BatchNormalization { epsilon: 0.0 }, &[&[x], parameters.as_slice()].concat())
@@ -80,14 +80,14 @@ fn example(
 }
 
 /// Formats a graph like [`example`], with the decomposition for which calibration chooses scales.
-fn taken_apart(
+fn decomposed(
     title: &'static str,
     changes: bool,
     build: impl FnOnce(&mut Sketch) -> Vec<ValueId>,
 ) -> Rewritten {
     let mut sketch = Sketch(Graph { name: "example".to_owned(), ..Graph::default() });
     sketch.0.outputs = build(&mut sketch);
-    let after = super::taken_apart(&sketch.0, &config(0)).unwrap();
+    let after = super::decomposed(&sketch.0, &config(0)).unwrap();
     let (before, after) = (sketch.0.to_string(), after.to_string());
     assert_eq!(before != after, changes, "{title}:\n{before}{after}");
     Rewritten { title, before, after }
@@ -134,10 +134,10 @@ fn channel_means() {
         vec![sketch.node(Reduce { kind: ReduceKind::Mean, axes: vec![axis], keep_dims }, &[x])]
     };
     let texts = [
-        taken_apart("32 channels", true, |sketch| mean(sketch, &[2, 32], 1, true)),
-        taken_apart("24 channels, no axis stays", true, |sketch| mean(sketch, &[2, 24], 1, false)),
-        taken_apart("16 channels", false, |sketch| mean(sketch, &[2, 16], 1, true)),
-        taken_apart("32 rows", false, |sketch| mean(sketch, &[2, 32, 3], 1, true)),
+        decomposed("32 channels", true, |sketch| mean(sketch, &[2, 32], 1, true)),
+        decomposed("24 channels, no axis stays", true, |sketch| mean(sketch, &[2, 24], 1, false)),
+        decomposed("16 channels", false, |sketch| mean(sketch, &[2, 16], 1, true)),
+        decomposed("32 rows", false, |sketch| mean(sketch, &[2, 32, 3], 1, true)),
     ];
     let headline = "Means over many channels, where a calibration chooses scales.";
     expect_rewritten("passes/tcu/channel_means.txt", headline, &texts);
@@ -147,7 +147,7 @@ fn channel_means() {
 fn thresholds() {
     let rectified = |sketch: &mut Sketch| {
         let x = sketch.input(&[1, 2, 2, 4]);
-        let x = sketch.normalised(x);
+        let x = sketch.normalized(x);
         sketch.node(Relu, &[x])
     };
     let texts = [
@@ -165,7 +165,7 @@ fn thresholds() {
 }
 
 #[test]
-fn normalised_sums() {
+fn normalized_sums() {
     let sum = |sketch: &mut Sketch| {
         let (x, other) = (sketch.input(&[1, 2, 2, 4]), sketch.input(&[1, 2, 2, 4]));
         let x = sketch.conv(x, 1, 1);
@@ -174,15 +174,15 @@ fn normalised_sums() {
     let texts = [
         example("only the normalization reads the sum", WORKS, |sketch| {
             let sum = sum(sketch);
-            vec![sketch.normalised(sum)]
+            vec![sketch.normalized(sum)]
         }),
         example("the sum is given out, too", STAYS, |sketch| {
             let sum = sum(sketch);
-            vec![sketch.normalised(sum), sum]
+            vec![sketch.normalized(sum), sum]
         }),
     ];
     let headline = "Normalization of a sum as part of the product that makes it.";
-    expect_rewritten("passes/tcu/normalised_sums.txt", headline, &texts);
+    expect_rewritten("passes/tcu/normalized_sums.txt", headline, &texts);
 }
 
 #[test]

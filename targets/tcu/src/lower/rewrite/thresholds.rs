@@ -122,8 +122,8 @@ impl Pair {
                 graph.nodes[node.0 as usize].op = Gemm::PLAIN.into();
             }
         }
-        let (x, normalised) = (graph.nodes[self.norm].inputs[0], graph.nodes[self.norm].outputs[0]);
-        let operand = if before.is_some() { normalised } else { x };
+        let (x, normalized) = (graph.nodes[self.norm].inputs[0], graph.nodes[self.norm].outputs[0]);
+        let operand = if before.is_some() { normalized } else { x };
         let relu = &mut graph.nodes[self.relu];
         (relu.op, relu.inputs) = (Binary { kind: BinaryKind::Max }.into(), vec![operand, thresholds]);
         match before {

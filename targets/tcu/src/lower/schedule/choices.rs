@@ -7,7 +7,7 @@ use npukit_target::digest;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::cost::Minimise;
+use super::cost::Minimize;
 use super::{Effort, Scheduled};
 use crate::config::Config;
 use crate::lower::error::LowerError;
@@ -51,26 +51,26 @@ pub fn scheduled(
     model: &Model,
     config: &Config,
     options: &Options,
-    minimise: Minimise,
+    minimize: Minimize,
 ) -> Result<Scheduled, LowerError> {
     if options.draft {
         return schedule::draft(model, config, options.strategy);
     }
     if options.effort == Effort::Quick {
-        return schedule::cheapest(model, config, options.strategy, minimise, Effort::Quick);
+        return schedule::cheapest(model, config, options.strategy, minimize, Effort::Quick);
     }
-    let content = || (config, options.strategy, minimise, Content(model));
+    let content = || (config, options.strategy, minimize, Content(model));
     let key = options.cache.key("tcu schedule", content);
     let is_asked = |known: &Choices| options.strategy.is_none_or(|asked| asked == known.strategy);
     let known = key.and_then(|key| options.cache.find(key));
     let known = known.filter(|known: &Choices| known.are_of(model) && is_asked(known));
     if let Some(known) = known
-        && let Ok(again) = schedule::again(model, config, options.strategy, known, minimise)
+        && let Ok(again) = schedule::again(model, config, options.strategy, known, minimize)
     {
         tracing::info!(strategy = again.plan.strategy.name(), cycles = again.cycles, "schedule known");
         return Ok(again);
     }
-    let found = schedule::cheapest(model, config, options.strategy, minimise, Effort::Thorough)?;
+    let found = schedule::cheapest(model, config, options.strategy, minimize, Effort::Thorough)?;
     if let Some(key) = key {
         options.cache.keep(key, &found.choices());
     }
@@ -106,18 +106,18 @@ mod tests {
     #[test]
     fn what_is_known_is_written_again_as_it_was() {
         let cache = Cache::new("test".to_owned(), None);
-        let minimise = [Minimise::Estimator, Minimise::Clock(ClockParams::with_latency(20))];
+        let minimize = [Minimize::Estimator, Minimize::Clock(ClockParams::with_latency(20))];
         let strategies = [None, Some(Strategy::LocalVars), Some(Strategy::LocalIsolated)];
         for config in [config(), Config { local_depth: 200, ..config() }] {
             let model = model(&config);
-            for (minimise, strategy) in minimise.iter().flat_map(|&m| strategies.map(|s| (m, s))) {
+            for (minimize, strategy) in minimize.iter().flat_map(|&m| strategies.map(|s| (m, s))) {
                 let options = Options { strategy, cache: cache.clone(), ..Options::default() };
-                let found = schedule::cheapest(&model, &config, strategy, minimise, Effort::Thorough)
+                let found = schedule::cheapest(&model, &config, strategy, minimize, Effort::Thorough)
                     .expect("it fits");
-                let first = scheduled(&model, &config, &options, minimise).expect("it fits");
-                let again = schedule::again(&model, &config, strategy, found.choices(), minimise);
+                let first = scheduled(&model, &config, &options, minimize).expect("it fits");
+                let again = schedule::again(&model, &config, strategy, found.choices(), minimize);
                 let again = again.expect("the schedule is cached");
-                let second = scheduled(&model, &config, &options, minimise).expect("it fits");
+                let second = scheduled(&model, &config, &options, minimize).expect("it fits");
                 for other in [&first, &again, &second] {
                     assert_eq!((&other.ops, other.cycles), (&found.ops, found.cycles));
                     assert_eq!(other.choices(), found.choices());
@@ -132,9 +132,9 @@ mod tests {
     fn what_does_not_fit_is_searched_for() {
         let (config, cache) = (config(), Cache::new("test".to_owned(), None));
         let model = model(&config);
-        let (options, minimise) = (Options { cache, ..Options::default() }, Minimise::Estimator);
-        let found = scheduled(&model, &config, &options, minimise).expect("it fits");
-        let content = || (&config, options.strategy, minimise, Content(&model));
+        let (options, minimize) = (Options { cache, ..Options::default() }, Minimize::Estimator);
+        let found = scheduled(&model, &config, &options, minimize).expect("it fits");
+        let content = || (&config, options.strategy, minimize, Content(&model));
         let key = options.cache.key("tcu schedule", content).expect("it keeps");
         assert_eq!(options.cache.find::<Choices>(key), Some(found.choices()));
         let whole = Tiling { pixels: 25, blocks: 2, blocks_outer: true };
@@ -142,7 +142,7 @@ mod tests {
         let larger = Tiling { pixels: 26, ..whole };
         for tilings in [vec![], vec![larger], vec![no_pixels], vec![no_blocks], vec![whole; 2], vec![whole]] {
             options.cache.keep(key, &Choices { tilings, ..found.choices() });
-            let again = scheduled(&model, &config, &options, minimise).expect("it fits");
+            let again = scheduled(&model, &config, &options, minimize).expect("it fits");
             assert_eq!(again.ops, found.ops);
         }
     }

@@ -1,4 +1,4 @@
-//! Cost measure that the compiler minimizes: [`Minimise`].
+//! Cost measure that the compiler minimizes: [`Minimize`].
 
 use crate::clock::{Clock, Meter};
 use crate::config::packing::Packing;
@@ -7,7 +7,7 @@ use crate::isa::op::{DataMoveKind, Op};
 
 /// Cost measure that the compiler minimizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Minimise {
+pub enum Minimize {
     /// Cycles of the published estimator.
     Estimator,
     /// Cycles of the hardware clock with this memory. Falls back to the estimator if the bus cannot
@@ -15,7 +15,7 @@ pub enum Minimise {
     Clock(ClockParams),
 }
 
-impl Minimise {
+impl Minimize {
     /// Whether memory answers before the array's last results have left it. A read that starts
     /// together with the wait for them then costs less than the wait.
     pub fn hides_reads(self, config: &Config) -> bool {

@@ -11,18 +11,18 @@ pub struct Alike(Vec<u64>);
 
 /// Returns the key of `layer`.
 pub fn alike(layer: &Layer, model: &Model) -> Alike {
-    let mut found = Found { model, facts: Vec::new() };
+    let mut found = KeyBuilder { model, facts: Vec::new() };
     found.facts.extend([layer.pixels as u64, layer.blocks as u64, layer.kept]);
     layer.steps.iter().for_each(|step| found.step(step));
     Alike(found.facts)
 }
 
-struct Found<'a> {
+struct KeyBuilder<'a> {
     model: &'a Model,
     facts: Vec<u64>,
 }
 
-impl Found<'_> {
+impl KeyBuilder<'_> {
     fn step(&mut self, step: &Step) {
         match step {
             Step::MatMul(matmul) => self.matmul(matmul),

@@ -166,7 +166,7 @@ mod tests {
     use crate::config::ClockParams;
     use crate::lower::memory::arena::Arena;
     use crate::lower::memory::{Plan, Strategy};
-    use crate::lower::schedule::cost::{Minimise, Waits};
+    use crate::lower::schedule::cost::{Minimize, Waits};
     use crate::lower::schedule::search::tests::{config, model};
     use crate::lower::schedule::search::{Known, Search};
     use crate::lower::tile::{Context, State};
@@ -190,7 +190,7 @@ mod tests {
         {
             let config = Config { local_depth, accumulator_depth, ..config() };
             let params = ClockParams { axi_bits: 32, ..ClockParams::with_latency(latency) };
-            let meter = Minimise::Clock(params).meter(&config).expect("whole beats");
+            let meter = Minimize::Clock(params).meter(&config).expect("whole beats");
             let model = model(&config);
             let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
             let context = Context { model: &model, plan: &plan, config: &config };
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(ranks.last(), 50);
         let config = Config::preset("ultra96v2").expect("a preset");
         let params = ClockParams::with_latency(20);
-        let meter = Minimise::Clock(params).meter(&config).expect("whole beats");
+        let meter = Minimize::Clock(params).meter(&config).expect("whole beats");
         let ops = |count| vec![Op::NoOp; count];
         assert!(ranks.time(&ops(60), meter.clone()).is_none());
         assert_eq!(ranks.time(&ops(20), meter.clone()).map(|after| after.cycles() < 40), Some(true));

@@ -16,7 +16,7 @@ impl Tile<'_> {
     ///
     /// Fails if weights and inputs do not fit in local memory.
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
-        let written = Written::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
+        let written = WrittenAccumulators::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
         let mut product = Product { matmul, written };
         let mut pieces = Vec::new();
         let terms = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term));
@@ -258,7 +258,7 @@ impl Tile<'_> {
 /// State of a matrix product.
 struct Product<'a> {
     matmul: &'a MatMul,
-    written: Written,
+    written: WrittenAccumulators,
 }
 
 /// A term, and the pieces that it needs in local memory.
@@ -312,13 +312,13 @@ impl Met {
 }
 
 /// Accumulators of the tile that have been written.
-struct Written {
+struct WrittenAccumulators {
     pixels: usize,
     flags: Vec<bool>,
     counts: Vec<usize>,
 }
 
-impl Written {
+impl WrittenAccumulators {
     fn new(blocks: usize, pixels: usize, all: bool) -> Self {
         let count = if all { pixels } else { 0 };
         Self { pixels, flags: vec![all; blocks * pixels], counts: vec![count; blocks] }

@@ -94,7 +94,7 @@ impl Arithmetic for Modular {
     }
 }
 
-/// Computes one lane of a SIMD operation, like [`crate::machine::lanes::operate_lane`].
+/// Computes one lane of a SIMD operation, like [`crate::machine::alu::operate_lane`].
 fn lane(op: SimdOp, left: Element, right: Element) -> Element {
     let truth = |holds: bool| if holds { Element::ONE } else { Element::ZERO };
     let set = |element: Element| element != Element::ZERO;

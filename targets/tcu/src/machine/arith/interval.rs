@@ -54,7 +54,7 @@ impl Arithmetic for Ranged {
     }
 }
 
-/// Computes one lane of a SIMD operation, like [`crate::machine::lanes::operate_lane`].
+/// Computes one lane of a SIMD operation, like [`crate::machine::alu::operate_lane`].
 fn lane(op: SimdOp, place: usize, bounds: &mut Bounds, left: &Bounded, right: &Bounded) -> Bounded {
     let one = Bounded::constant(1.0, 1.0);
     match op {

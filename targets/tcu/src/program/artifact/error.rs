@@ -4,7 +4,7 @@ use npukit_target::ReadError;
 
 use super::scalars::PartialScalar;
 use crate::config::ConfigErrors;
-use crate::config::keys::KeyError;
+use crate::config::json_fields::KeyError;
 use crate::isa::codec::{DecodeErrors, EncodeErrors};
 
 /// A fault of an artifact.

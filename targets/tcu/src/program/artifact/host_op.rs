@@ -3,9 +3,9 @@
 
 use npukit_lower::{Attributes, HostOp};
 
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 
-impl Attributes for Keys<'_> {
+impl Attributes for JsonFields<'_> {
     type Error = KeyError;
 
     fn text(&self, key: &str) -> Result<&str, KeyError> {
@@ -32,7 +32,7 @@ impl Attributes for Keys<'_> {
 /// # Errors
 ///
 /// Another operator, missing attributes, or axes that the output does not have.
-pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyError> {
+pub(super) fn from_keys(entry: &JsonFields<'_>, rank: usize) -> Result<HostOp, KeyError> {
     let op = HostOp::read(entry)?;
     match op.axes() {
         Some((axis, axis_end)) if axis >= axis_end || axis_end > rank => {

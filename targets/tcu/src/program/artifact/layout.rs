@@ -15,7 +15,7 @@ pub struct Packed {
 
 /// Converts real values by the compiler's rule, `sat(floor(x * 2^bp + 1/2))`, and counts those
 /// outside the format's range. NaN becomes 0 and is counted.
-pub fn quantise(format: NumberFormat, values: &[f32]) -> Packed {
+pub fn quantize(format: NumberFormat, values: &[f32]) -> Packed {
     let raw = values.iter().map(|&value| format.raw_from_f32(value)).collect();
     let saturated = values.iter().filter(|&&value| does_not_fit(format, value)).count() as u64;
     Packed { raw, saturated }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn values_out_of_range_are_counted() {
         let format = DataType::Fp16Bp8.format();
-        let packed = quantise(format, &[1.0, 200.0, -128.0, -129.0, f32::NAN, 127.998, 127.999]);
+        let packed = quantize(format, &[1.0, 200.0, -128.0, -129.0, f32::NAN, 127.998, 127.999]);
         assert_eq!(packed.raw, [256, 32767, -32768, -32768, 0, 32767, 32767]);
         assert_eq!(packed.saturated, 4);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ArtifactError;
 use crate::config::Config;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::program::{Binding, Piece};
 
 /// Entry of the program file.
@@ -51,7 +51,7 @@ pub(super) struct Manifest {
 
 /// The manifest with its keys in the order of the file.
 #[derive(Serialize)]
-struct Written<'a> {
+struct ManifestRecord<'a> {
     name: &'a str,
     prog: &'a Prog,
     consts: [&'a Consts; 1],
@@ -71,7 +71,7 @@ impl Manifest {
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ArtifactError> {
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
-        let keys = Keys::root(file, &value)?;
+        let keys = JsonFields::root(file, &value)?;
         let prog = keys.keys("prog")?;
         Ok(Self {
             name: keys.string("name")?.to_owned(),
@@ -90,7 +90,7 @@ impl Manifest {
     ///
     /// [`ArtifactError::Json`] if a value has no form in JSON.
     pub fn to_json(&self) -> Result<String, ArtifactError> {
-        let written = Written {
+        let written = ManifestRecord {
             name: &self.name,
             prog: &self.prog,
             consts: [&self.consts],
@@ -123,7 +123,7 @@ impl Manifest {
     }
 }
 
-fn consts(keys: &Keys<'_>) -> Result<Consts, ArtifactError> {
+fn consts(keys: &JsonFields<'_>) -> Result<Consts, ArtifactError> {
     let list = keys.list("consts")?;
     let [entry] = list.as_slice() else {
         let reason = format!("has {} entries, but drivers take exactly one", list.len());
@@ -136,7 +136,7 @@ fn consts(keys: &Keys<'_>) -> Result<Consts, ArtifactError> {
     Ok(Consts { file_name: entry.string("file_name")?.to_owned(), base, size: entry.number("size")? })
 }
 
-fn entries(keys: &Keys<'_>, key: &str) -> Result<Vec<Entry>, ArtifactError> {
+fn entries(keys: &JsonFields<'_>, key: &str) -> Result<Vec<Entry>, ArtifactError> {
     keys.list(key)?
         .iter()
         .map(|e| {
@@ -145,7 +145,7 @@ fn entries(keys: &Keys<'_>, key: &str) -> Result<Vec<Entry>, ArtifactError> {
         .collect()
 }
 
-fn arch(file: &str, keys: &Keys<'_>) -> Result<Config, ArtifactError> {
+fn arch(file: &str, keys: &JsonFields<'_>) -> Result<Config, ArtifactError> {
     let (config, _) = Config::from_value(keys.required("arch")?)
         .map_err(|source| ArtifactError::Config { file: file.to_owned(), source })?;
     Ok(config)

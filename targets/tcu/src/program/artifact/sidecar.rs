@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{ArtifactError, host_op};
 use crate::config::System;
-use crate::config::keys::{KeyError, Keys};
+use crate::config::json_fields::{JsonFields, KeyError};
 use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage};
 
 /// Version of the format, in the key `version`.
@@ -34,7 +34,7 @@ pub(super) fn file_name(name: &str) -> String {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct SidecarRecord<'a> {
     version: u64,
     digest: Seal,
     sha256: Parts,
@@ -51,7 +51,7 @@ struct Written<'a> {
 pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, ArtifactError> {
     let json = |source| ArtifactError::Json { file: file_name(&program.name), source };
     let steps = program.host_steps.iter().map(serde_json::to_value);
-    let written = Written {
+    let written = SidecarRecord {
         version: VERSION,
         digest: Seal::default(),
         sha256,
@@ -93,7 +93,7 @@ fn memory_to_json(memory: &MemoryUse) -> Value {
 pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), ArtifactError> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
-    let keys = Keys::root(file, &value)?;
+    let keys = JsonFields::root(file, &value)?;
     let (digest, parts) =
         (Seal::deserialize(keys.required(DIGEST)?), Parts::deserialize(keys.required(SHA256)?));
     let digest = digest.map_err(|error| keys.error(DIGEST, error.to_string()))?;
@@ -104,7 +104,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Value, Parts), Artifact
 
 /// Adds the information of the file to a program read from its manifest.
 pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<(), ArtifactError> {
-    let keys = Keys::root(file, value)?;
+    let keys = JsonFields::root(file, value)?;
     let version = keys.number("version")?;
     if version != VERSION {
         let reason = format!("is {version}, but this npukit reads {VERSION}; compile the model again");
@@ -121,7 +121,7 @@ pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<
 }
 
 fn apply_layouts(
-    keys: &Keys<'_>,
+    keys: &JsonFields<'_>,
     list: &str,
     bindings: &mut [Binding],
     lanes: usize,
@@ -145,7 +145,7 @@ fn apply_layouts(
 }
 
 /// Returns the exponent of an input or output; 0 if the file has none.
-fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
+fn exponent(entry: &JsonFields<'_>) -> Result<i32, KeyError> {
     if !entry.has(EXPONENT) {
         return Ok(0);
     }
@@ -154,7 +154,7 @@ fn exponent(entry: &Keys<'_>) -> Result<i32, KeyError> {
     legal.ok_or_else(|| entry.error(EXPONENT, format!("must be a whole number from -{MOST} to {MOST}")))
 }
 
-fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
+fn host_steps(keys: &JsonFields<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
     keys.list("host_steps")?
         .iter()
         .map(|entry| {
@@ -174,7 +174,7 @@ fn rank(binding: &Binding) -> usize {
     binding.layout.as_ref().map_or(0, |layout| layout.model_shape.len())
 }
 
-fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
+fn layers(keys: &JsonFields<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
     keys.list("layers")?
         .iter()
         .map(|entry| {
@@ -188,7 +188,7 @@ fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactEr
         .collect()
 }
 
-fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
+fn memory(keys: &JsonFields<'_>) -> Result<MemoryUse, KeyError> {
     let usage = |key: &str| {
         let usage = keys.keys(key)?;
         Ok::<_, KeyError>(Usage { maximum: usage.number("maximum")?, aggregate: usage.number("aggregate")? })
@@ -202,7 +202,7 @@ fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
 }
 
 /// Returns the system; older files do not have it.
-fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
+fn system(keys: &JsonFields<'_>) -> Result<Option<System>, KeyError> {
     if !keys.has(SYSTEM) {
         return Ok(None);
     }
@@ -210,7 +210,7 @@ fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
     system.map(Some).map_err(|error| keys.error(SYSTEM, error.to_string()))
 }
 
-fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
+fn stale(entry: &JsonFields<'_>, key: &str) -> KeyError {
     let reason = "does not match the .tmodel next to it: compile the model again, or delete this file";
     entry.error(key, reason)
 }

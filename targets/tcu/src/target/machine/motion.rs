@@ -17,7 +17,7 @@ use crate::isa::op::{Memory, Op, Strided};
 /// Largest array that is drawn, in rows and columns.
 const LARGEST: usize = 16;
 /// Maximum number of drawn input rows of a product.
-const MOST_ROWS: u64 = 16;
+const MAX_ROWS: u64 = 16;
 
 impl TcuMachine {
     /// Implements [`npukit_target::Machine::motion`].
@@ -29,12 +29,12 @@ impl TcuMachine {
         };
         let lanes = self.program.config.array_size;
         if lanes > LARGEST {
-            let told = format!(
+            let message = format!(
                 "the array has {lanes} x {lanes} elements; at most {LARGEST} x {LARGEST} are drawn in motion"
             );
-            return Err(TargetError::failed(told));
+            return Err(TargetError::failed(message));
         }
-        let drawn = Op::MatMul { accumulate: false, zeroes, local, accumulator, size: size.min(MOST_ROWS) };
+        let drawn = Op::MatMul { accumulate: false, zeroes, local, accumulator, size: size.min(MAX_ROWS) };
         let product = Product { lanes, rows: self.rows(op, &drawn)?, weights: self.weights() };
         let mut motion = product.motion(self.program.config.data_type.format());
         let target = if accumulate { "+= acc" } else { "acc" };
@@ -48,8 +48,8 @@ impl TcuMachine {
         if product.waits() {
             motion.notes.push("Results wait in a queue until the accumulators take them.".to_owned());
         }
-        if size > MOST_ROWS {
-            motion.notes.push(format!("The first {MOST_ROWS} of {size} rows are drawn."));
+        if size > MAX_ROWS {
+            motion.notes.push(format!("The first {MAX_ROWS} of {size} rows are drawn."));
         }
         Ok(Some(motion))
     }
@@ -84,8 +84,9 @@ impl TcuMachine {
         let (config, before) = (&self.program.config, &self.program.ops[..self.position]);
         let cycles = estimate(config, before).cycles.saturating_add(estimate(config, &[*op]).cycles);
         if cycles > MAX_CYCLES {
-            let told = format!("the clock supports at most {MAX_CYCLES} cycles, this step is after {cycles}");
-            return Err(TargetError::failed(told));
+            let message =
+                format!("the clock supports at most {MAX_CYCLES} cycles, this step is after {cycles}");
+            return Err(TargetError::failed(message));
         }
         let mut meter = Clock::new(config, self.program.memory).map_err(TargetError::failed)?.meter();
         meter.run(before);

@@ -8,10 +8,10 @@ use super::TcuProgram;
 use super::placed::named;
 use crate::config::{Config, DataType, board};
 use crate::isa::op::Op;
-use crate::lower::{self, Minimise, Order};
+use crate::lower::{self, Minimize, Order};
 use crate::machine::arith::interval::Ranged;
 use crate::machine::state::State;
-use crate::program::any_run::AnyRun;
+use crate::program::symbolic_run::SymbolicRun;
 use crate::program::{Binding, Program};
 
 /// A program with its format and its constants, on the machine and in the model.
@@ -59,7 +59,11 @@ impl<'a> TcuBounds<'a> {
         self.owner.program.inputs.iter().map(pack).collect()
     }
 
-    fn output(&self, binding: &Binding, run: &mut AnyRun<'_, Ranged>) -> Result<BoundedTensor, TargetError> {
+    fn output(
+        &self,
+        binding: &Binding,
+        run: &mut SymbolicRun<'_, Ranged>,
+    ) -> Result<BoundedTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         self.tensor(binding, vectors, &mut run.state.ledger)
     }
@@ -104,14 +108,16 @@ impl BoundedProgram for TcuBounds<'_> {
         let of_model = vectors.map(|(binding, vectors)| self.tensor(binding, vectors.clone(), &mut bounds));
         let of_model = of_model.collect::<Result<_, _>>()?;
         let state = State::<Ranged>::with_ledger(&program.config, bounds).map_err(TargetError::failed)?;
-        let mut run = AnyRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
-        let mut told = Excesses::default();
+        let mut run =
+            SymbolicRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
+        let mut excesses = Excesses::default();
         // Excesses noted before an instruction belong to the previous one.
-        let note = |told: &mut Excesses, bounds: &mut Bounds, next: usize| {
-            told.note(next.checked_sub(1), bounds.take_beyond());
+        let note = |excesses: &mut Excesses, bounds: &mut Bounds, next: usize| {
+            excesses.note(next.checked_sub(1), bounds.take_overflow());
         };
-        run.finish(|state, next| note(&mut told, &mut state.ledger, next)).map_err(TargetError::failed)?;
-        note(&mut told, &mut run.state.ledger, program.instructions.len());
+        run.finish(|state, next| note(&mut excesses, &mut state.ledger, next))
+            .map_err(TargetError::failed)?;
+        note(&mut excesses, &mut run.state.ledger, program.instructions.len());
         let outputs = program.outputs.iter().map(|binding| self.output(binding, &mut run));
         let outputs = outputs.collect::<Result<_, _>>()?;
         let layers = program.layer_of_each();
@@ -119,7 +125,7 @@ impl BoundedProgram for TcuBounds<'_> {
         Ok(BoundedRun {
             inputs: of_model,
             outputs,
-            saturations: told.saturations(name),
+            saturations: excesses.saturations(name),
             bounds: run.state.ledger,
         })
     }
@@ -131,11 +137,11 @@ pub(super) fn in_floats(owner: &TcuProgram, graph: &Graph) -> Option<Program> {
     let program = &owner.program;
     let config = Config { data_type: DataType::Float32, ..program.config.clone() };
     let strategy = owner.choices.get("strategy").and_then(|name| name.parse().ok());
-    let minimise = Minimise::Clock(board::memory(&program.config, owner.system(), None));
+    let minimize = Minimize::Clock(board::memory(&program.config, owner.system(), None));
     [Order::Default, Order::Upstream].into_iter().find_map(|order| {
         let scales = owner.port_scales();
         let options =
-            lower::Options { strategy, order, minimise: Some(minimise), scales, ..lower::Options::default() };
+            lower::Options { strategy, order, minimize: Some(minimize), scales, ..lower::Options::default() };
         let twin = lower::compile(graph, &config, &options).ok()?.program;
         let is_same =
             twin.instructions == program.instructions && twin.constants.len() == program.constants.len();

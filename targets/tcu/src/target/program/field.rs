@@ -13,7 +13,7 @@ use super::TcuProgram;
 use super::placed::{named, unfit};
 use crate::machine::arith::field::Modular;
 use crate::program::Binding;
-use crate::program::any_run::AnyRun;
+use crate::program::symbolic_run::SymbolicRun;
 use images::ConvertedImages;
 
 /// A program with the images of its constants.
@@ -41,12 +41,16 @@ impl<'a> TcuField<'a> {
         self.owner.program.inputs.iter().map(pack).collect()
     }
 
-    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<AnyRun<'_, Modular>, TargetError> {
-        AnyRun::over_field(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
+    fn start(&self, inputs: &FieldValues, seed: u64) -> Result<SymbolicRun<'_, Modular>, TargetError> {
+        SymbolicRun::over_field(&self.owner.program, &self.packed(inputs)?, seed).map_err(TargetError::failed)
     }
 
     /// Returns an output in the model's shape, before host steps.
-    fn unpacked(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
+    fn unpacked(
+        &self,
+        binding: &Binding,
+        run: &SymbolicRun<'_, Modular>,
+    ) -> Result<FieldTensor, TargetError> {
         let vectors = run.output(binding).map_err(TargetError::failed)?;
         let shape = self.owner.port(binding).shape;
         let stored = self.owner.scalars_of(binding, vectors)?;
@@ -54,7 +58,7 @@ impl<'a> TcuField<'a> {
         Ok(FieldTensor { shape, elements })
     }
 
-    fn output(&self, binding: &Binding, run: &AnyRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
+    fn output(&self, binding: &Binding, run: &SymbolicRun<'_, Modular>) -> Result<FieldTensor, TargetError> {
         let steps = self.owner.program.host_steps.iter().filter(|step| step.output == binding.name);
         steps.fold(self.unpacked(binding, run), |tensor, step| {
             let op = Op::from(step.op.clone());

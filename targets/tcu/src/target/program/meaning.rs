@@ -1,6 +1,6 @@
 //! Meaning of a program where hardware deviates from its instructions.
 
-use npukit_target::{Finding, Meaning, Phase, TargetError};
+use npukit_target::{Finding, HazardMode, Phase, TargetError};
 
 use super::TcuProgram;
 use crate::check::dataflow::Around;
@@ -45,9 +45,9 @@ impl TcuProgram {
     ///
     /// Errors: [`TargetError::Differs`] if hardware can deviate and the meaning does not choose, or
     /// if the results of the hardware are unknown.
-    pub(in crate::target) fn lost(&self, meaning: Meaning) -> Result<Vec<LostWrite>, TargetError> {
+    pub(in crate::target) fn lost(&self, meaning: HazardMode) -> Result<Vec<LostWrite>, TargetError> {
         self.agree(meaning)?;
-        if meaning != Meaning::Hardware {
+        if meaning != HazardMode::Hardware {
             return Ok(Vec::new());
         }
         if !self.differences().moved.is_empty() {
@@ -60,10 +60,10 @@ impl TcuProgram {
 
     /// Refuses a program on which hardware and sequential execution can differ, unless the meaning
     /// chooses one.
-    pub(super) fn agree(&self, meaning: Meaning) -> Result<(), TargetError> {
+    pub(super) fn agree(&self, meaning: HazardMode) -> Result<(), TargetError> {
         let Differences { lost, moved } = self.differences();
         let differs = !moved.is_empty() || lost.iter().any(Judged::differs);
-        if meaning == Meaning::Agreed && differs { Err(self.refused()) } else { Ok(()) }
+        if meaning == HazardMode::Agreed && differs { Err(self.refused()) } else { Ok(()) }
     }
 
     fn refused(&self) -> TargetError {

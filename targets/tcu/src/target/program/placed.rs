@@ -22,11 +22,11 @@ impl TcuProgram {
             None => in_vectors(shape, scalars, self.lanes())
                 .filter(|packed| packed.len() == expected.iter().product::<usize>()),
         };
-        let told = || {
+        let message = || {
             let name = &binding.name;
             format!("input `{name}` has shape {shape:?} in the model and {expected:?} in the artifact")
         };
-        packed.ok_or_else(|| unfit(told()))
+        packed.ok_or_else(|| unfit(message()))
     }
 
     /// Returns the scalars of an output, in the model's order if the artifact records it.
@@ -61,6 +61,6 @@ fn in_vectors<T: Clone + Default>(shape: &[usize], scalars: &[T], lanes: usize) 
 }
 
 /// Returns the error for a model that does not match the artifact.
-pub(super) fn unfit(told: String) -> TargetError {
-    TargetError::failed(UnfitModel(told))
+pub(super) fn unfit(message: String) -> TargetError {
+    TargetError::failed(UnfitModel(message))
 }

@@ -1,6 +1,6 @@
 //! [`Settings`]: parsed options of `npu time`.
 
-use npukit_target::{Chosen, Meaning, Stage, TargetError, TimeOptions};
+use npukit_target::{Chosen, HazardMode, Stage, TargetError, TimeOptions};
 
 use crate::clock::Clock;
 use crate::config::{ClockError, ClockParams, Config, System, board};
@@ -21,7 +21,7 @@ impl CostModel {
     /// Returns the JSON key of its cycles.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Model => "model",
+            Self::Model => "hw",
             Self::Estimator => "estimator",
             Self::Samples => "samples",
         }
@@ -75,7 +75,7 @@ impl Settings {
             sample_block: config.sample_block_size.max(1),
         };
         settings.take(config, system, chosen(Stage::Samples, &options.options)?);
-        settings.memory.crosses_by_a_beat = options.meaning == Meaning::Hardware;
+        settings.memory.crosses_by_a_beat = options.meaning == HazardMode::Hardware;
         settings.check_bus(config)?;
         Ok(settings)
     }

@@ -7,7 +7,7 @@ use npukit_target::{
 
 use super::{TcuProgram, counts};
 use crate::program::Binding;
-use crate::program::artifact::{Packed, quantise, raw_to_bytes};
+use crate::program::artifact::{Packed, quantize, raw_to_bytes};
 use crate::program::csv;
 use crate::program::run::RunOutcome;
 
@@ -44,8 +44,8 @@ impl TcuProgram {
             .as_f32()
             .ok_or_else(|| PortError::Element { name: port.name.clone(), element: ElementType::F32 })?;
         let Packed { raw, saturated } = match binding.exponent() {
-            0 => quantise(self.format(), values),
-            exponent => quantise(self.format(), &scaled(values, -exponent)),
+            0 => quantize(self.format(), values),
+            exponent => quantize(self.format(), &scaled(values, -exponent)),
         };
         let packed = match &binding.layout {
             Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),

@@ -51,7 +51,7 @@ impl TcuProgram {
         let timeline = self.timeline_and_spans(&settings);
         let measured = match (settings.cost_model, &timeline) {
             (CostModel::Model, Ok((timeline, spans))) => {
-                Measured { spans: spans.clone(), ..modelled(timeline) }
+                Measured { spans: spans.clone(), ..modeled(timeline) }
             }
             (CostModel::Model, Err(hang @ TimeError::Hang { .. })) => {
                 return Err(TargetError::failed(hang.clone()));
@@ -77,9 +77,9 @@ impl TcuProgram {
         let model = CostModel::Model.name().to_owned();
         Some(TimeReport {
             cycles: BTreeMap::from([(model.clone(), cycles)]),
-            model,
+            clock: model,
             milliseconds: milliseconds(cycles, &settings),
-            utilisation: breakdown.utilisation_over(cycles),
+            utilization: breakdown.utilization_over(cycles),
             ..TimeReport::default()
         })
     }
@@ -145,18 +145,18 @@ impl TcuProgram {
             (measured.cost_model.name().to_owned(), total),
         ]);
         by_model.extend(timeline.map(|timeline| (CostModel::Model.name().to_owned(), timeline.total)));
-        let modelled = by_model.contains_key(CostModel::Model.name());
+        let modeled = by_model.contains_key(CostModel::Model.name());
         let overlap = (!measured.spans.is_empty()).then_some(SPAN_NOTE);
         let of_layers = overlap.into_iter().chain([ROOFLINE]);
         TimeReport {
-            assumptions: assumptions(settings, modelled),
+            assumptions: assumptions(settings, modeled),
             notes: measured.notes.into_iter().chain(of_layers.map(str::to_owned)).collect(),
             cycles: by_model,
-            model: measured.cost_model.name().to_owned(),
+            clock: measured.cost_model.name().to_owned(),
             milliseconds: milliseconds(total, settings),
             clock_mhz: settings.clock_mhz,
             clock_source: settings.clock_source.clone(),
-            utilisation: breakdown.utilisation(),
+            utilization: breakdown.utilization(),
             array_busy: share(measured.array_busy, total),
             roofline: breakdown.roofline(),
             layers: breakdown.layers(),
@@ -186,7 +186,7 @@ fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
 }
 
 /// Returns the clock's cycles.
-fn modelled(timeline: &Timeline) -> Measured {
+fn modeled(timeline: &Timeline) -> Measured {
     let flags = [
         ("timeout: the decoder held an instruction longer than the register allows", &timeline.timeout),
         ("tracepoint: the program counter equals its register", &timeline.tracepoint),
@@ -268,9 +268,9 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     }
 }
 
-fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
+fn assumptions(settings: &Settings, modeled: bool) -> Vec<String> {
     let estimator = "estimator: one cycle per vector moved, memory without latency".to_owned();
-    let model = modelled.then(|| memory_assumption(settings));
+    let model = modeled.then(|| memory_assumption(settings));
     std::iter::once(estimator).chain(model).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use npukit_target::{TargetError, TimeOptions};
 use npukit_trace::{
-    Flow, Found, Lives, Measures, MemoryMap, Moments, Recorder, Slice, Track, Wait, Work as Kind,
+    Flow, Liveness, Measures, MemoryMap, MemoryUse, Moments, Recorder, Slice, Track, Wait, Work as Kind,
 };
 
 use super::TcuProgram;
@@ -44,7 +44,7 @@ impl TcuProgram {
             (Memory::Dram1, config.dram1_depth),
         ];
         let map = |(memory, depth): (Memory, u64)| {
-            Lives::map(&memory.to_string(), "vectors", depth, moments, |lives| {
+            Liveness::map(&memory.to_string(), "vectors", depth, moments, |lives| {
                 tell(instructions, memory, lives)
             })
         };
@@ -70,7 +70,7 @@ struct Tracks<'a, 'b> {
 /// Number of live vectors of a memory.
 struct Level {
     gauge: Option<Track>,
-    found: Found,
+    found: MemoryUse,
 }
 
 impl<'a, 'b> Tracks<'a, 'b> {
@@ -209,27 +209,27 @@ const fn kind_of_work(unit: Unit, op: &Op) -> Option<Kind> {
 /// Returns the counters that belong to a unit.
 const fn measures(unit: Unit) -> Measures {
     match unit {
-        Unit::Decoder | Unit::Router => Measures { utilisation: false, bytes: false },
-        Unit::Array | Unit::Accumulator | Unit::Alu => Measures { utilisation: true, bytes: false },
+        Unit::Decoder | Unit::Router => Measures { utilization: false, bytes: false },
+        Unit::Array | Unit::Accumulator | Unit::Alu => Measures { utilization: true, bytes: false },
         Unit::LocalA
         | Unit::LocalB
         | Unit::Dram0Read
         | Unit::Dram0Write
         | Unit::Dram1Read
-        | Unit::Dram1Write => Measures { utilisation: false, bytes: true },
+        | Unit::Dram1Write => Measures { utilization: false, bytes: true },
     }
 }
 
 /// Returns the live ranges of the vectors of a memory, and the first users of vectors loaded from
 /// DRAM; `None` for a memory with too many vectors.
-fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<Found> {
-    let mut lives = Lives::new(depth)?;
+fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<MemoryUse> {
+    let mut lives = Liveness::new(depth)?;
     tell(ops, memory, &mut lives);
     Some(lives.finish(ops.len()))
 }
 
 /// Records reads and writes of a memory in instruction order.
-fn tell(ops: &[Op], memory: Memory, lives: &mut Lives<'_>) {
+fn tell(ops: &[Op], memory: Memory, lives: &mut Liveness<'_>) {
     for (index, flow) in ops.iter().map(Op::flow).enumerate() {
         let here = |place: &Place| place.memory == memory;
         for Place { run, .. } in flow.reads().filter(here) {

@@ -6,7 +6,7 @@ use npukit_tcu::internals::board;
 use npukit_tcu::internals::clock::Clock;
 use npukit_tcu::internals::config::{ClockParams, System};
 use npukit_tcu::internals::hazard::hazards;
-use npukit_tcu::internals::lower::Minimise;
+use npukit_tcu::internals::lower::Minimize;
 
 use super::*;
 
@@ -152,8 +152,8 @@ fn check_graph(seed: u64) -> usize {
     let config = Config { data_type, ..config(array_size, [64, 512, 4096][pick(3)], [8, 64, 512][pick(3)]) };
     let order = [Order::Default, Order::Upstream][pick(2)];
     let strategy = Some(Strategy::ALL[pick(4)]).filter(|_| pick(3) > 0);
-    let minimise = (pick(3) == 0).then_some(Minimise::Estimator);
-    let options = Options { strategy, order, minimise, ..Options::default() };
+    let minimize = (pick(3) == 0).then_some(Minimize::Estimator);
+    let options = Options { strategy, order, minimize, ..Options::default() };
     let program = match lower::compile(&net.graph, &config, &options) {
         Ok(compiled) => compiled.program,
         Err(LowerError::Insufficient { .. } | LowerError::Constants { .. }) => return 0,

@@ -5,16 +5,16 @@ use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
 use super::*;
 use npukit_graph::op::{PRelu, Unary, UnaryKind};
-use npukit_target::{Cache, Unset, digest};
-use npukit_tcu::internals::lower::{Minimise, Stages};
+use npukit_target::{Cache, UninitMemory, digest};
+use npukit_tcu::internals::lower::{Minimize, Stages};
 use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::internals::program::Usage;
 use npukit_tcu::internals::run::Driver;
 use proptest::strategy::Strategy as _;
 
 fn program(net: &Net, config: &Config) -> Program {
-    let (strategy, minimise) = (Some(Strategy::LocalIsolated), Some(Minimise::Estimator));
-    lower::compile(&net.graph, config, &Options { strategy, minimise, ..Options::default() }).unwrap().program
+    let (strategy, minimize) = (Some(Strategy::LocalIsolated), Some(Minimize::Estimator));
+    lower::compile(&net.graph, config, &Options { strategy, minimize, ..Options::default() }).unwrap().program
 }
 
 fn stages(net: &Net, config: &Config) -> Stages {
@@ -105,7 +105,7 @@ fn variables_that_fit_stay_in_local_memory() {
         let input: Vec<i32> = (0..64 * channels as i32).map(|i| (i * 37) % 401 - 200).collect();
         let packed = isolated.inputs[0].layout.as_ref().unwrap().pack(&input, 4).unwrap();
         let result = |program: &Program| {
-            let mut driver = Driver::new(program, Unset::Poison, &[]).unwrap();
+            let mut driver = Driver::new(program, UninitMemory::Poison, &[]).unwrap();
             driven::run(&mut driver, program, std::slice::from_ref(&packed))
         };
         assert_eq!(result(&partial), result(&isolated), "{channels} channels");
@@ -229,8 +229,8 @@ fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
     let mut net = Net::new();
     let x = net.input(&[1, 4, 4, 4]);
     net.graph.outputs = vec![net.node(Relu, &[x])];
-    for minimise in [None, Some(Minimise::Estimator)] {
-        let options = Options { minimise, ..Options::default() };
+    for minimize in [None, Some(Minimize::Estimator)] {
+        let options = Options { minimize, ..Options::default() };
         let compiled = lower::compile(&net.graph, &config(4, 200, 64), &options).unwrap();
         assert_eq!(compiled.strategy, Strategy::LocalIsolated);
     }
@@ -250,8 +250,8 @@ fn each_meter_finds_its_program_the_cheapest() {
     let y = net.conv(y, [3, 3], 8, dense(3));
     net.graph.outputs = vec![net.node(Relu, &[y])];
     let config = Config { data_type: DataType::Fp16Bp8, ..config(8, 300, 80) };
-    let programs = [Minimise::Clock(params), Minimise::Estimator].map(|minimise| {
-        let options = Options { minimise: Some(minimise), ..Options::default() };
+    let programs = [Minimize::Clock(params), Minimize::Estimator].map(|minimize| {
+        let options = Options { minimize: Some(minimize), ..Options::default() };
         lower::compile(&net.graph, &config, &options).unwrap().program.instructions
     });
     let [quick, plain] = programs.map(|ops| Clock::new(&config, params).unwrap().run(&ops).total);

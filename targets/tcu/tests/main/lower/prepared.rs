@@ -100,7 +100,7 @@ fn rectified(net: &mut Net, factors: [f32; 4], addends: [f32; 4], reads: Reads) 
 }
 
 #[test]
-fn a_normalisation_and_a_rectification_become_a_maximum_where_products_read_them() {
+fn a_normalization_and_a_rectification_become_a_maximum_where_products_read_them() {
     let even = [1.0, 2.0, 0.75, 3.0];
     let addends = [0.5, -0.5, 0.25, -1.0];
     let one = |reader| vec!["Max", reader];
@@ -140,7 +140,7 @@ fn a_normalisation_and_a_rectification_become_a_maximum_where_products_read_them
 
 /// A value with another reader keeps its meaning.
 #[test]
-fn a_normalisation_that_is_an_output_itself_stays() {
+fn a_normalization_that_is_an_output_itself_stays() {
     for which in [0, 1] {
         let mut net = Net::new();
         let values = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], Reads::Conv);
@@ -206,7 +206,7 @@ enum Case {
     Difference,
 }
 
-fn normalised_sum(net: &mut Net, kind: Case, columns: usize, factors: Vec<f32>) -> Vec<ValueId> {
+fn normalized_sum(net: &mut Net, kind: Case, columns: usize, factors: Vec<f32>) -> Vec<ValueId> {
     let channels = factors.len();
     let x = net.input(&[1, 1, columns, channels]);
     let other = match kind {
@@ -236,16 +236,16 @@ fn normalised_sum(net: &mut Net, kind: Case, columns: usize, factors: Vec<f32>) 
 
 fn sums_are_rewritten(kind: Case, columns: usize, factors: Vec<f32>) -> bool {
     let mut net = Net::new();
-    let outputs = normalised_sum(&mut net, kind, columns, factors);
+    let outputs = normalized_sum(&mut net, kind, columns, factors);
     let before = net.graph.nodes.len();
     let graph = prepared(&mut net, &outputs, &config(16, 4096, 2048));
     assert_eq!(graph.nodes.len(), before, "one goes, one comes");
-    let normalisations = ops(&graph).into_iter().filter(|&op| op == "BatchNormalization").count();
-    normalisations == 0
+    let normalizations = ops(&graph).into_iter().filter(|&op| op == "BatchNormalization").count();
+    normalizations == 0
 }
 
 #[test]
-fn a_normalised_sum_becomes_a_sum_of_products() {
+fn a_normalized_sum_becomes_a_sum_of_products() {
     use Case::{
         ConvFirst, ConvIsOutput, ConvIsReadTwice, ConvLast, Difference, OtherIsBroadcast, OtherIsConstant,
         SumIsOutput, SumIsReadTwice, TwoConvs,
@@ -253,7 +253,7 @@ fn a_normalised_sum_becomes_a_sum_of_products() {
     let factors = || (0..16).map(|c| [1.0, -2.0, 0.75, 3.0][c % 4]).collect::<Vec<f32>>();
     for kind in [ConvFirst, ConvLast] {
         let mut net = Net::new();
-        let outputs = normalised_sum(&mut net, kind, 12, factors());
+        let outputs = normalized_sum(&mut net, kind, 12, factors());
         let graph = prepared(&mut net, &outputs, &config(16, 4096, 2048));
         assert_eq!(ops(&graph), ["Clip", "Conv", "Conv", "Add"], "{kind:?}");
     }
@@ -273,7 +273,7 @@ fn a_normalised_sum_becomes_a_sum_of_products() {
 
 /// The weights lose at most one bit; a variance of zero would make them infinite.
 #[test]
-fn factors_that_weights_cannot_bear_stay_a_normalisation() {
+fn factors_that_weights_cannot_bear_stay_a_normalization() {
     let with = |factor: f32| sums_are_rewritten(Case::ConvLast, 12, vec![factor; 16]);
     assert!(with(4.0) && with(0.5), "exactly one bit is borne");
     assert!(!with(0.499) && !with(0.1));
@@ -282,7 +282,7 @@ fn factors_that_weights_cannot_bear_stay_a_normalisation() {
 /// A vector saves eight cycles, and a row of the diagonal costs three. Six pixels with one or two
 /// channels per lane do not pay off.
 #[test]
-fn a_normalised_sum_is_rewritten_where_its_vectors_pay_for_the_diagonal() {
+fn a_normalized_sum_is_rewritten_where_its_vectors_pay_for_the_diagonal() {
     for channels in [16, 32] {
         assert!(!sums_are_rewritten(Case::ConvLast, 6, vec![1.5; channels]), "{channels}");
         assert!(sums_are_rewritten(Case::ConvLast, 7, vec![1.5; channels]), "{channels}");
@@ -450,7 +450,7 @@ fn what_goes_element_by_element_works_on_grouped_pixels() {
     let grouped: [(&str, Between); 9] = [
         ("Relu", |net, x| net.node(Relu, &[x])),
         ("Clip", |net, x| net.node(Clip { min: -0.25, max: 0.5 }, &[x])),
-        ("normalisation", |net, x| normal(net, x, vec![1.0, -2.0, 0.5, 3.0], vec![0.5, 0.25, -1.0, 2.0])),
+        ("normalization", |net, x| normal(net, x, vec![1.0, -2.0, 0.5, 3.0], vec![0.5, 0.25, -1.0, 2.0])),
         ("a number", |net, x| with(net, x, &[])),
         ("a vector of one", |net, x| with(net, x, &[1])),
         ("a number per channel", |net, x| with(net, x, &[4])),

@@ -10,7 +10,7 @@ use npukit_graph::op::{
 use npukit_numeric::TensorData;
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::config::System;
-use npukit_tcu::internals::lower::{Minimise, Problem};
+use npukit_tcu::internals::lower::{Minimize, Problem};
 
 fn add() -> Binary {
     Binary { kind: BinaryKind::Add }
@@ -492,6 +492,6 @@ fn constants_may_fill_dram1() {
 #[test]
 fn the_clock_is_gone_by_where_it_is_asked_for() {
     let config = small();
-    assert!(Minimise::Clock(board::memory(&config, &System::OPEN, None)).meter(&config).is_some());
-    assert!(Minimise::Estimator.meter(&config).is_none());
+    assert!(Minimize::Clock(board::memory(&config, &System::OPEN, None)).meter(&config).is_some());
+    assert!(Minimize::Estimator.meter(&config).is_none());
 }

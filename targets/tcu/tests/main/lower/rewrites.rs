@@ -26,14 +26,14 @@ fn residual(net: &mut Net, channels: usize, factors: [f32; 4]) -> Vec<ValueId> {
     let shortcut = even(net, relu, 1, 16, strided.clone());
     let main = even(net, inner, 3, 16, Conv { strides: [2, 2], ..dense(3) });
     let sum = net.node(Binary { kind: BinaryKind::Add }, &[shortcut, main]);
-    let relu = normalised(net, sum, factors);
+    let relu = normalized(net, sum, factors);
     let narrow = even(net, relu, 1, channels, dense(1));
     let wide = even(net, narrow, 1, 16, dense(1));
     vec![net.node(Binary { kind: BinaryKind::Add }, &[wide, sum])]
 }
 
 /// Adds BatchNormalization and Relu, cycling through a short list of factors.
-fn normalised(net: &mut Net, x: ValueId, factors: [f32; 4]) -> ValueId {
+fn normalized(net: &mut Net, x: ValueId, factors: [f32; 4]) -> ValueId {
     let channels = net.graph.shape(x)[3];
     let scale = net.constant_of(&[channels], factors.into_iter().cycle().take(channels).collect());
     let bias = net.constant(&[channels]);
@@ -97,10 +97,10 @@ fn work(net: &Net, order: Order) -> (usize, u64) {
 }
 
 #[test]
-fn a_normalisation_before_products_costs_one_pass() {
+fn a_normalization_before_products_costs_one_pass() {
     let mut net = Net::new();
     let x = net.input(&[1, 8, 8, 16]);
-    let relu = normalised(&mut net, x, FACTORS[0]);
+    let relu = normalized(&mut net, x, FACTORS[0]);
     let y = net.conv(relu, [1, 1], 16, dense(1));
     net.graph.outputs = vec![y];
     // One pass over 64 vectors and a register to fill; Tensil's order takes three.
@@ -126,13 +126,13 @@ fn four_pixels_of_four_channels_share_a_vector() {
 }
 
 #[test]
-fn a_normalised_sum_is_part_of_the_product() {
+fn a_normalized_sum_is_part_of_the_product() {
     let build = |net: &mut Net| {
         let x = net.input(&[1, 8, 8, 16]);
         let y = net.node(Relu, &[x]);
         let inner = even(net, y, 3, 16, dense(3));
         let sum = net.node(Binary { kind: BinaryKind::Add }, &[x, inner]);
-        let last = normalised(net, sum, FACTORS[0]);
+        let last = normalized(net, sum, FACTORS[0]);
         let pool =
             Window { kernel: [8; 2], strides: [1; 2], dilations: [1; 2], pads: [0; 4], ceil_mode: false };
         vec![net.node(AveragePool { window: pool, count_include_pad: false }, &[last])]

@@ -7,7 +7,7 @@ use npukit_graph::op::{
     Unary, UnaryKind,
 };
 use npukit_numeric::TensorData;
-use npukit_tcu::internals::lower::Minimise;
+use npukit_tcu::internals::lower::Minimize;
 
 /// Arrays of one, of fewer and of more lanes than the channels; with these memories all graphs here
 /// are cut into tiles.
@@ -26,8 +26,8 @@ fn sweep(what: &str, instances: &[Config], build: impl Fn(&mut Net) -> Vec<Value
             net.graph.outputs = build(&mut net);
             let roomy = Config { local_depth: 4000, ..config.clone() };
             let config = if strategy == Strategy::LocalIsolated { config } else { &roomy };
-            let minimise = Some(Minimise::Estimator);
-            let options = Options { strategy: Some(strategy), order, minimise, ..Options::default() };
+            let minimize = Some(Minimize::Estimator);
+            let options = Options { strategy: Some(strategy), order, minimize, ..Options::default() };
             let what = format!("{what}, {strategy}, arrays of {}", config.array_size);
             let program = lower::compile(&net.graph, config, &options)
                 .unwrap_or_else(|e| panic!("{what}: {e}"))
@@ -461,7 +461,7 @@ fn lookups_in_tiles() {
         let above = net.node(Binary { kind: BinaryKind::Add }, &[x, two]);
         let norm = net.node(LpNormalization { axis: 3, norm: Norm::L2 }, &[above]);
         net.graph.outputs = vec![swish, norm];
-        let options = Options { minimise: Some(Minimise::Estimator), ..Options::default() };
+        let options = Options { minimize: Some(Minimize::Estimator), ..Options::default() };
         let program = lower::compile(&net.graph, &config, &options).unwrap().program;
         let input = Tensor::from_f32(vec![2, 3, 3, 5], net.numbers(90)).unwrap();
         let names: Vec<String> =

@@ -30,7 +30,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let by_head = parts.map(|((part, heads), operand)| split_heads(context, part, None, heads, operand));
     let by_head = by_head.collect::<Result<Vec<_>, _>>()?;
     let &[mut query, mut key, value] = by_head.as_slice() else { return Ok(Vec::new()) };
-    (query, key) = normalised(context, query, key)?;
+    (query, key) = normalized(context, query, key)?;
     let &[batch, _, queries, head] = context.shape(query) else { return Ok(Vec::new()) };
     // Number of earlier tokens of each text, from the lengths; 0 without a past.
     let past = past.filter(|&past| before(context, Some(past)) > 0);
@@ -181,13 +181,13 @@ fn integers(context: &mut Context<'_>, shape: Vec<usize>, values: Vec<i64>) -> R
 
 /// Returns queries and keys, each head divided by its root mean square if the node has weights for
 /// that.
-fn normalised(context: &mut Context<'_>, query: ValueId, key: ValueId) -> Result<(ValueId, ValueId), Reason> {
+fn normalized(context: &mut Context<'_>, query: ValueId, key: ValueId) -> Result<(ValueId, ValueId), Reason> {
     let weights = context.optional(14).zip(context.optional(15));
     let epsilon = context.attributes.float_or("qk_norm_epsilon", 1e-6)?;
     let Some((of_query, of_key)) = weights else { return Ok((query, key)) };
     let norm = RmsNormalization { axis: 3, epsilon };
-    let query = context.helper("normalised", norm.clone(), vec![query, of_query])?;
-    Ok((query, context.helper("normalised", norm, vec![key, of_key])?))
+    let query = context.helper("normalized", norm.clone(), vec![query, of_query])?;
+    Ok((query, context.helper("normalized", norm, vec![key, of_key])?))
 }
 
 /// Number of tokens of each text, `[batch]`.

@@ -5,7 +5,7 @@ use npukit_graph::ValueId;
 use npukit_graph::op::{Concat, Reshape, Split};
 
 use super::super::super::attributes::unsupported;
-use super::super::super::quantised::{Scales, dequantised};
+use super::super::super::quantized::{Scales, dequantized};
 use super::{
     Attention, Context, Masks, Reason, attend, before, extended, number_of, projected, scale, shape,
     split_heads,
@@ -33,8 +33,8 @@ impl Operands {
         let bias = context.optional(2);
         let of_x = Scales::at(context, (3, "input_scale"), 6)?;
         let of_weights = Scales::at(context, (4, "weight_scale"), 7)?;
-        let x = dequantised(context, x, of_x, 0)?;
-        let weights = dequantised(context, weights, of_weights, 1)?;
+        let x = dequantized(context, x, of_x, 0)?;
+        let weights = dequantized(context, weights, of_weights, 1)?;
         let (mask, past) = (context.optional(5), context.optional(8));
         Ok(Self { all: projected(context, x, weights, bias)?, mask, past, attention_bias: None })
     }

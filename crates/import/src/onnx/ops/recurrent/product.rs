@@ -26,8 +26,8 @@ impl Product {
     ) -> Result<Self, Reason> {
         let operand = if index == 1 { "W" } else { "R" };
         let weights = context.input(index, operand)?;
-        let is_quantised = context.op_type() == "DynamicQuantizeLSTM";
-        let expected = if is_quantised { [rows, columns] } else { [columns, rows] };
+        let is_quantized = context.op_type() == "DynamicQuantizeLSTM";
+        let expected = if is_quantized { [rows, columns] } else { [columns, rows] };
         if context.shape(weights).get(1..) != Some(&expected[..]) {
             let (found, legal) = (
                 format!("shape {:?}", context.shape(weights)),
@@ -36,7 +36,7 @@ impl Product {
             return Err(Reason::OperandValue { operand, found, legal });
         }
         let weights = of_direction(context, weights, direction)?;
-        if !is_quantised {
+        if !is_quantized {
             return Ok(Self {
                 weights: context.helper("transposed", Transpose { perm: vec![1, 0] }, vec![weights])?,
                 scale: None,

@@ -30,7 +30,7 @@ pub(super) fn rows(app: &App, shown: &Shown, width: usize, height: usize) -> (Ve
     let range = Range { text: String::new(), memory: shown.memory, start: first, end, lane: None };
     let (range, texts) = match readable(app, range) {
         Ok(found) => found,
-        Err(told) => return (vec![Line::styled(format!("  {told}"), app.look.quiet())], 0),
+        Err(message) => return (vec![Line::styled(format!("  {message}"), app.look.quiet())], 0),
     };
     let texts: Vec<String> = match app.panes.scale {
         Scale::Float | Scale::Error => texts.into_iter().map(short).collect(),
@@ -117,9 +117,9 @@ fn halved(number: usize, most: usize) -> usize {
 
 /// Reads the first readable addresses of a range, as a buffer may now be smaller than its memory.
 fn readable(app: &App, mut range: Range) -> Result<(Range, Vec<String>), String> {
-    let first_told = match app.debugger.numbers(&range, app.panes.scale) {
+    let first_message = match app.debugger.numbers(&range, app.panes.scale) {
         Ok(texts) => return Ok((range, texts)),
-        Err(told) => told,
+        Err(message) => message,
     };
     let (mut good, mut bad) = (range.start, range.end);
     while bad - good > 1 {
@@ -131,7 +131,7 @@ fn readable(app: &App, mut range: Range) -> Result<(Range, Vec<String>), String>
     }
     range.end = good;
     if good == range.start {
-        return Err(first_told);
+        return Err(first_message);
     }
     app.debugger.numbers(&range, app.panes.scale).map(|texts| (range, texts))
 }

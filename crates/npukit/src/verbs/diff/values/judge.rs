@@ -9,7 +9,7 @@ use super::opened::{Opened, Pair};
 use super::{Counted, Explanation};
 use crate::compare::layer_compare::{Part, Sums};
 use crate::compare::traced::machine::{Layers, Machine};
-use crate::compare::traced::{Side, Values};
+use crate::compare::traced::{TensorSource, Values};
 use crate::error::Error;
 
 /// Judge of each side; `None` for float, and if no graph is known.
@@ -53,13 +53,13 @@ impl Judges {
     pub fn new(opened: &Opened) -> Self {
         Self([0, 1].map(|place| {
             let (graph_of, layers) = match &opened.sides[place].side {
-                Side::Machine(machine) if opened.is_of_one_model() => (place, machine.parts(None)),
-                Side::Stored(_) => {
+                TensorSource::Machine(machine) if opened.is_of_one_model() => (place, machine.parts(None)),
+                TensorSource::Stored(_) => {
                     let machine = opened.machine(1 - place)?;
                     let kept = kept_names(opened, 1 - place, machine);
                     (1 - place, machine.parts(Some(&kept)))
                 }
-                Side::Machine(_) | Side::Float(_) => return None,
+                TensorSource::Machine(_) | TensorSource::Float(_) => return None,
             };
             (!layers.is_empty()).then_some(Judge { layers, graph_of })
         }))
@@ -100,7 +100,7 @@ impl Judges {
         let mut judgement = Judgement { is_bounded: true, ..Judgement::default() };
         let mut is_rounded = false;
         for place in [0, 1] {
-            if matches!(opened.sides[place].side, Side::Float(_)) {
+            if matches!(opened.sides[place].side, TensorSource::Float(_)) {
                 judgement.is_bounded &= opened.is_of_one_model();
                 continue;
             }

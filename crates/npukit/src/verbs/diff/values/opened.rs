@@ -11,7 +11,7 @@ use crate::Context;
 use crate::compare::traced::machine::{Instructions, Layers, Machine};
 use crate::compare::traced::open::Named;
 use crate::compare::traced::stored::named;
-use crate::compare::traced::{Held, Line, Side, TensorKind, Values};
+use crate::compare::traced::{Line, SampleTensor, TensorKind, TensorSource, Values};
 use crate::error::Error;
 
 /// Tensor that both sides have.
@@ -70,8 +70,8 @@ impl Opened {
     /// Returns the program of a side, if it has one.
     pub fn machine(&self, place: usize) -> Option<&Machine> {
         match &self.sides[place].side {
-            Side::Machine(machine) => Some(machine),
-            Side::Float(_) | Side::Stored(_) => None,
+            TensorSource::Machine(machine) => Some(machine),
+            TensorSource::Float(_) | TensorSource::Stored(_) => None,
         }
     }
 
@@ -81,7 +81,7 @@ impl Opened {
     }
 
     fn is_stored(&self, place: usize) -> bool {
-        matches!(self.sides[place].side, Side::Stored(_))
+        matches!(self.sides[place].side, TensorSource::Stored(_))
     }
 
     /// Whether any difference is an error, because stored values must equal the other side.
@@ -105,8 +105,10 @@ impl Opened {
     pub fn reals(&self, pair: &Pair, values: &[Values; 2], index: usize) -> Result<[Vec<f64>; 2], Error> {
         let of = |place: usize| {
             let found = match &self.sides[place].side {
-                Side::Stored(stored) => stored.get(&pair.names[place]),
-                Side::Float(_) | Side::Machine(_) => values[place].shown.get(&pair.names[place]),
+                TensorSource::Stored(stored) => stored.get(&pair.names[place]),
+                TensorSource::Float(_) | TensorSource::Machine(_) => {
+                    values[place].shown.get(&pair.names[place])
+                }
             };
             let missing = || self.other(format!("`{}` has no values", pair.names[place]));
             Ok::<_, Error>(self.reals_of(pair, place, found.ok_or_else(missing)?))
@@ -121,7 +123,7 @@ impl Opened {
     }
 
     /// Returns all elements of a pair on a side.
-    fn reals_of(&self, pair: &Pair, place: usize, held: &Held) -> Vec<f64> {
+    fn reals_of(&self, pair: &Pair, place: usize, held: &SampleTensor) -> Vec<f64> {
         match (self.is_stored(place), pair.scale) {
             (false, _) if pair.is_in_integers => held.raw.iter().map(|&raw| raw.into()).collect(),
             (true, Some(factor)) if !held.tensor.element().is_float() => {
@@ -174,7 +176,8 @@ impl Opened {
     fn scale_integers(&mut self) -> Result<(), Error> {
         let Self { sides, pairs, notes, samples, .. } = self;
         for place in [0, 1] {
-            let (Side::Stored(stored), Side::Machine(_)) = (&sides[place].side, &sides[1 - place].side)
+            let (TensorSource::Stored(stored), TensorSource::Machine(_)) =
+                (&sides[place].side, &sides[1 - place].side)
             else {
                 continue;
             };
@@ -204,9 +207,9 @@ impl Opened {
     fn limit_inputs(&mut self) {
         let step = |place: usize| self.machine(place).and_then(Machine::step);
         let of = |place: usize| match &self.sides[place].side {
-            Side::Float(_) => Some(0.0),
-            Side::Machine(_) => step(place),
-            Side::Stored(_) => step(1 - place),
+            TensorSource::Float(_) => Some(0.0),
+            TensorSource::Machine(_) => step(place),
+            TensorSource::Stored(_) => step(1 - place),
         };
         let limit = of(0).zip(of(1)).map(|(before, after)| (before + after) / 2.0);
         let inputs = self.pairs.iter_mut().filter(|pair| pair.line.kind == TensorKind::Input);
@@ -235,9 +238,9 @@ fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
     // A side that knows layers determines the order, preferably the second one; next a side that is
     // computed.
     let rank = |side: &OpenedSide| match &side.side {
-        Side::Machine(machine) => 2 + usize::from(machine.layers.is_some()),
-        Side::Float(_) => 1,
-        Side::Stored(_) => 0,
+        TensorSource::Machine(machine) => 2 + usize::from(machine.layers.is_some()),
+        TensorSource::Float(_) => 1,
+        TensorSource::Stored(_) => 0,
     };
     let leading = usize::from(rank(&sides[1]) >= rank(&sides[0]));
     let (ours, theirs) = (sides[leading].side.lines(), sides[1 - leading].side.lines());
@@ -264,7 +267,7 @@ fn aligned(sides: &[OpenedSide; 2]) -> (Vec<Pair>, [Vec<String>; 2]) {
 }
 
 /// Returns the factor from every integer to its real value; `None` if it is not the same for all.
-fn scale(held: &Held) -> Option<f64> {
+fn scale(held: &SampleTensor) -> Option<f64> {
     if !matches!(held.tensor.data(), TensorData::F32(_)) {
         return None;
     }
@@ -291,8 +294,8 @@ fn samples(sides: &[OpenedSide; 2]) -> Result<usize, Error> {
 /// Returns the instructions of each layer, from a side that knows them, preferably the second one.
 fn instructions(sides: &[OpenedSide; 2]) -> BTreeMap<String, Instructions> {
     let of = |side: &OpenedSide| match &side.side {
-        Side::Machine(machine) => Some(machine.instructions()),
-        Side::Float(_) | Side::Stored(_) => None,
+        TensorSource::Machine(machine) => Some(machine.instructions()),
+        TensorSource::Float(_) | TensorSource::Stored(_) => None,
     };
     // Default: empty if no side has instructions.
     sides.iter().rev().find_map(of).unwrap_or_default()

@@ -6,21 +6,21 @@ use crate::compare::traced::float::Float;
 use crate::compare::traced::machine::Machine;
 use crate::compare::traced::open::{self, Named};
 use crate::compare::traced::stored::Stored;
-use crate::compare::traced::{Given, Side};
+use crate::compare::traced::{Given, TensorSource};
 use crate::error::Error;
 use crate::model::program::Program;
 use crate::model::source::Source;
 
 /// Side with its description.
 pub(super) struct OpenedSide {
-    pub side: Side,
+    pub side: TensorSource,
     pub report: SideReport,
     /// Path of its model, if the name contains it.
     pub model: Option<String>,
 }
 
 /// Side, with notes.
-type Found = (Side, Vec<String>);
+type NotedSide = (TensorSource, Vec<String>);
 
 /// Opens both sides; also returns notes.
 ///
@@ -59,10 +59,10 @@ impl Opening<'_> {
         Given { inputs: &self.request.inputs, preprocess: &self.request.preprocess }
     }
 
-    fn opened(&self, place: usize, side: Side) -> OpenedSide {
+    fn opened(&self, place: usize, side: TensorSource) -> OpenedSide {
         let target = match &side {
-            Side::Machine(machine) => Some(machine.compiled().report().target),
-            Side::Float(_) | Side::Stored(_) => None,
+            TensorSource::Machine(machine) => Some(machine.compiled().report().target),
+            TensorSource::Float(_) | TensorSource::Stored(_) => None,
         };
         let name = [&self.request.before, &self.request.after][place].clone();
         let report = SideReport { name, kind: self.named[place].kind().to_owned(), target };
@@ -85,7 +85,7 @@ impl Opening<'_> {
     }
 
     /// Opens a compiled model or an artifact, if the side is one.
-    fn program(&self, place: usize) -> Result<Option<Found>, Error> {
+    fn program(&self, place: usize) -> Result<Option<NotedSide>, Error> {
         let (given, context) = (self.given(), self.context);
         let found = match &self.named[place] {
             Named::Compiled { model, target } => {
@@ -99,13 +99,13 @@ impl Opening<'_> {
                 return Ok(None);
             }
         };
-        Ok(Some((Side::Machine(found.0), found.1)))
+        Ok(Some((TensorSource::Machine(found.0), found.1)))
     }
 
     /// Opens a side that is not a program; `beside` is the other side, which may be one.
-    fn other(&self, place: usize, beside: Option<&Side>) -> Result<Found, Error> {
+    fn other(&self, place: usize, beside: Option<&TensorSource>) -> Result<NotedSide, Error> {
         let machine = match beside {
-            Some(Side::Machine(machine)) => Some(&**machine),
+            Some(TensorSource::Machine(machine)) => Some(&**machine),
             _ => None,
         };
         let reader = self.context.reader;
@@ -115,10 +115,12 @@ impl Opening<'_> {
                     Some(machine) => Stored::image(memory, path, machine.compiled(), reader)?,
                     None => Stored::image(memory, path, self.of_memory(place)?.compiled(), reader)?,
                 };
-                Ok((Side::Stored(side), Vec::new()))
+                Ok((TensorSource::Stored(side), Vec::new()))
             }
-            Named::Archive(path) => Ok((Side::Stored(Stored::archive(path, reader)?), Vec::new())),
-            Named::Array { name, path } => Ok((Side::Stored(Stored::array(name, path, reader)?), Vec::new())),
+            Named::Archive(path) => Ok((TensorSource::Stored(Stored::archive(path, reader)?), Vec::new())),
+            Named::Array { name, path } => {
+                Ok((TensorSource::Stored(Stored::array(name, path, reader)?), Vec::new()))
+            }
             Named::Model(path) => self.float(path, 1 - place, machine),
             // Programs were opened before.
             Named::Compiled { .. } | Named::Artifact(_) => {
@@ -129,13 +131,13 @@ impl Opening<'_> {
 
     /// Opens a model in float. For a program compiled from it, uses the graph that has the results
     /// of all its layers.
-    fn float(&self, path: &str, beside: usize, machine: Option<&Machine>) -> Result<Found, Error> {
+    fn float(&self, path: &str, beside: usize, machine: Option<&Machine>) -> Result<NotedSide, Error> {
         let is_its = self.model_of(beside).as_deref() == Some(path);
         match machine.filter(|_| is_its).and_then(|machine| Some((machine, machine.layers.as_ref()?))) {
             Some((machine, layers)) => {
                 let float =
                     Float::beside(layers.graph(), &layers.shown, &machine.model_samples, machine.lines());
-                Ok((Side::Float(Box::new(float)), Vec::new()))
+                Ok((TensorSource::Float(Box::new(float)), Vec::new()))
             }
             None => open::float(&self.source(path, None), self.given(), true, self.context),
         }
@@ -143,14 +145,14 @@ impl Opening<'_> {
 
     /// Opens the program to which a memory image belongs, if the other side is not a program.
     fn of_memory(&self, place: usize) -> Result<Program, Error> {
-        let told = "the program that the memory belongs to is unknown: give an artifact or MODEL@TARGET with `--program`";
-        let Some(program) = &self.request.program else { return Err(self.without_values(place, told)) };
+        let message = "the program that the memory belongs to is unknown: give an artifact or MODEL@TARGET with `--program`";
+        let Some(program) = &self.request.program else { return Err(self.without_values(place, message)) };
         match Named::parse(program) {
             Some(Named::Artifact(path)) => Source::artifact(path).program(self.context),
             Some(Named::Compiled { model, target }) => {
                 self.source(&model, Some(&target)).program_for(&self.request.inputs, self.context)
             }
-            _ => Err(self.without_values(place, told)),
+            _ => Err(self.without_values(place, message)),
         }
     }
 

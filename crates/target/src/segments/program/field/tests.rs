@@ -48,17 +48,17 @@ fn input() -> FieldTensor {
 
 /// Returns the outputs of the program and of its reference.
 fn both(program: &SegmentedProgram, graph: &Graph) -> Result<[FieldTensor; 2], String> {
-    let told = |error: crate::error::TargetError| error.to_string();
-    let field = SegmentedField::new(program).map_err(told)?;
+    let message = |error: crate::error::TargetError| error.to_string();
+    let field = SegmentedField::new(program).map_err(message)?;
     let references: Vec<_> = field.references(graph).collect();
     assert!(references.len() == 1, "one order");
-    let reference = references.into_iter().next().expect("one").map_err(told)?;
+    let reference = references.into_iter().next().expect("one").map_err(message)?;
     assert_eq!(reference.parts.len(), reference.graph.nodes.len());
     reference.graph.validate().expect("legal");
     let images = |node: usize| field.images(reference.part(node));
     let mut walked = walk(&reference.graph, vec![input()], &images, |_, _| ());
     let Some(Value::Known(Operand::Field(expected))) = walked.outputs.pop() else { panic!("it is known") };
-    let mut found = field.run(&[("x".to_owned(), input())], 1).map_err(told)?;
+    let mut found = field.run(&[("x".to_owned(), input())], 1).map_err(message)?;
     Ok([found.pop().expect("an output").1, FieldTensor::clone(&expected)])
 }
 
@@ -132,8 +132,8 @@ fn values_keep_their_types_and_shapes() {
     let mut whole = parts(&graph);
     let id = whole[1].inputs[0];
     whole[1].values[id.0 as usize].info.element = ElementType::I64;
-    let told = refused(&program(&graph, whole), &graph);
-    assert!(told.contains("reads `y` with type"), "{told}");
+    let message = refused(&program(&graph, whole), &graph);
+    assert!(message.contains("reads `y` with type"), "{message}");
     let mut all = graph.clone();
     all.values[graph.inputs[0].0 as usize].info.element = ElementType::I64;
     let mut from_input = parts(&graph);
@@ -141,10 +141,10 @@ fn values_keep_their_types_and_shapes() {
         let id = graph.inputs[0];
         from_input[part].values[id.0 as usize].info.element = ElementType::I64;
     }
-    let told = refused(&program(&all, from_input), &graph);
-    assert!(told.contains("reads `x` with type"), "{told}");
+    let message = refused(&program(&all, from_input), &graph);
+    assert!(message.contains("reads `x` with type"), "{message}");
     let mut flat = graph.clone();
     flat.values[graph.inputs[0].0 as usize].info.shape = vec![6];
-    let told = refused(&program(&flat, parts(&graph)), &graph);
-    assert!(told.contains("reads `x` with shape [6], but its shape is [2, 3]"), "{told}");
+    let message = refused(&program(&flat, parts(&graph)), &graph);
+    assert!(message.contains("reads `x` with shape [6], but its shape is [2, 3]"), "{message}");
 }

@@ -22,7 +22,8 @@ use crate::program::plan::{Step, Task};
 pub(super) fn written(executable: &Executable, step: usize, place: usize, value: Element) -> Culprit {
     let of_step = &executable.plan.steps[step];
     let layer = Some(of_step.name.clone());
-    let Some(Written { call, kernel, column, row, lane, number }) = call_of(executable, step, place) else {
+    let Some(BufferResult { call, kernel, column, row, lane, number }) = call_of(executable, step, place)
+    else {
         let memory = executable.plan.values[of_step.result].name.clone();
         return Culprit { layer, memory, address: place as u64, value, ..Culprit::default() };
     };
@@ -33,12 +34,12 @@ pub(super) fn written(executable: &Executable, step: usize, place: usize, value:
         executable.kernels.iter().take(kernel).map(|ready| ready.compiled.program.instructions()).sum();
     let program = &executable.kernels[kernel].compiled.program;
     let instruction = seen.zip(place).map(|((_, pc), place)| before + program.index(At { place, pc }));
-    let memory = told(number, kernel, place, seen);
+    let memory = described(number, kernel, place, seen);
     Culprit { segment: None, instruction, layer, memory, address: row as u64, lane: lane as u64, value }
 }
 
 /// Describes the memory.
-fn told(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usize)>) -> String {
+fn described(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usize)>) -> String {
     let cell = cell.map_or_else(String::new, |cell| format!(", cell {cell}"));
     let cycle =
         seen.map_or_else(|| ", which does not write it".to_owned(), |(cycle, _)| format!(", cycle {cycle}"));
@@ -46,7 +47,7 @@ fn told(call: usize, kernel: usize, cell: Option<Place>, seen: Option<(u64, usiz
 }
 
 /// Result in the output buffer.
-struct Written<'a> {
+struct BufferResult<'a> {
     call: &'a Call,
     kernel: usize,
     column: usize,
@@ -57,7 +58,7 @@ struct Written<'a> {
 }
 
 /// Returns the call that writes an element of the step's result.
-fn call_of(executable: &Executable, step: usize, place: usize) -> Option<Written<'_>> {
+fn call_of(executable: &Executable, step: usize, place: usize) -> Option<BufferResult<'_>> {
     let Step { tasks, .. } = &executable.plan.steps[step];
     let calls = executable.calls.get(step)?;
     // The last task that writes it.
@@ -73,7 +74,7 @@ fn call_of(executable: &Executable, step: usize, place: usize) -> Option<Written
         let at = result - results.first;
         let row = call.kernel.bases.get(column)?.output + at / ROW_WORDS;
         let (lane, number) = (at % ROW_WORDS, earlier + number);
-        Some(Written { call, kernel: *kernel, column, row, lane, number })
+        Some(BufferResult { call, kernel: *kernel, column, row, lane, number })
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) struct FabricImages {
     pub has_extremes: bool,
 }
 
-type Found = Option<Result<FieldTensor, NoImage>>;
+type ImageResult = Option<Result<FieldTensor, NoImage>>;
 
 /// Maximum or minimum of two elements.
 type Pick = fn(Element, Element) -> Element;
@@ -35,7 +35,7 @@ impl Images for FabricImages {
 }
 
 impl FabricImages {
-    fn found(&self, op: &Op, operands: &Operands<'_>) -> Found {
+    fn found(&self, op: &Op, operands: &Operands<'_>) -> ImageResult {
         Some(match op {
             Op::Softmax(axes) => softmax(axes, operands),
             Op::Binary(Binary { kind: BinaryKind::Div }) => self.divided(operands),
@@ -109,7 +109,7 @@ impl FabricImages {
         Ok(FieldTensor { shape, elements })
     }
 
-    fn reduced(&self, reduce: &Reduce, operands: &Operands<'_>) -> Found {
+    fn reduced(&self, reduce: &Reduce, operands: &Operands<'_>) -> ImageResult {
         let pick: Pick = match reduce.kind {
             ReduceKind::Max => Element::max,
             ReduceKind::Min => Element::min,

@@ -1,7 +1,7 @@
 //! [`ModelRows`]: weights of a product before quantization, and their properties.
 
 use npukit_graph::Graph;
-use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::quantize::rows::Int4Rows;
 
 use super::split::step_of_integers;
 use crate::lower::work::Product;
@@ -45,7 +45,7 @@ impl ModelRows<'_> {
         let [k, n] = self.size;
         let values: Vec<f32> = (0..n).flat_map(|row| self.row(row)).collect();
         // Weights that are not finite are reported when they are quantized.
-        let error = Int4Rows::keeping(n, k, &values).map(|quantised| quantised.error(&values).relative);
+        let error = Int4Rows::keeping(n, k, &values).map(|quantized| quantized.error(&values).relative);
         !self.are_plain || error.is_ok_and(|error| error > ROUNDING)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_graph::quantise::rows::{Int4Rows, RowsError, WeightError as Error};
+use npukit_graph::quantize::rows::{Int4Rows, RowsError, WeightError as Error};
 use npukit_numeric::Tensor;
 
 use super::split::{Codes, split, split_by, value_of};
@@ -75,7 +75,7 @@ impl Weights {
     ) -> Result<&[Pass], LowerError> {
         let key = key(name, product);
         if !self.matrices.contains_key(&key) {
-            let (parts, error) = quantise(name, tensor, gain, product, self.exact.is_some())?;
+            let (parts, error) = quantize(name, tensor, gain, product, self.exact.is_some())?;
             let mut passes = Vec::new();
             for Part { codes, factor, exact } in parts {
                 let images = images(name, product, &codes, factor)?;
@@ -173,7 +173,7 @@ struct Part {
 }
 
 /// Quantizes a matrix: returns its parts, the remainder first, and the quantization error.
-fn quantise(
+fn quantize(
     name: &str,
     tensor: &Tensor,
     gain: Option<&Tensor>,
@@ -306,7 +306,7 @@ fn images(
 ///
 /// # Errors
 /// Weights that are not finite floats.
-pub fn dequantised_with(
+pub fn dequantized_with(
     weights: &Tensor,
     gain: &Tensor,
     by_rows: bool,
@@ -322,7 +322,7 @@ pub fn dequantised_with(
     let rows = Int4Rows::new(n, k, &scaled);
     let rows = rows.map_err(|error| LowerError::Rows { name: "weights with gains".to_owned(), error })?;
     let mut found = values.clone();
-    for ((output, input), weight) in all().zip(rows.dequantised()) {
+    for ((output, input), weight) in all().zip(rows.dequantized()) {
         if gain[input] != 0.0 {
             found[place(output, input)] = weight / gain[input];
         }

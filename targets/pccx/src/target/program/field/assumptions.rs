@@ -14,34 +14,34 @@ pub(super) fn of(program: &Program) -> Vec<String> {
         Op::Cvo(cvo) => cvo.is_async,
         _ => is_product(op),
     };
-    let mut told = vec![
+    let mut stated = vec![
         "numbers on the machine, in transfers and at the host are real numbers, without BF16 rounding and range; constants \
          for L2 are rounded to BF16"
             .to_owned(),
     ];
     if program.code.iter().any(is_product) {
-        told.push(
+        stated.push(
             "8 bits of an activation are a constant fraction of it; 4 bits of a weight are the nearest to it with the scale \
              that this compiler chooses; the quality of the scale is not proved"
                 .to_owned(),
         );
     }
     if makes_weights(program) {
-        told.push(
+        stated.push(
             "4-bit weights that the host makes in a run represent their values exactly, with a scale that depends on its row \
              only"
                 .to_owned(),
         );
     }
-    told.extend(functions(program));
+    stated.extend(functions(program));
     if program.code.iter().any(is_asynchronous) {
-        told.push(
+        stated.push(
             "instructions take effect one after the other: the linter checks that no instruction uses data of one in flight, \
              and programs with such a hazard are refused"
                 .to_owned(),
         );
     }
-    told
+    stated
 }
 
 /// Whether the host makes weights of keys, values and other operands.
@@ -62,9 +62,9 @@ fn functions(program: &Program) -> Option<String> {
     let used = program.code.iter().filter_map(function).filter(|function| !is_polynomial(function));
     let names: BTreeSet<&str> = used.map(CvoFunc::name).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let told = format!(
+    let stated = format!(
         "{} of CVO are the model's functions of these names; the inverse of 0 is 0",
         names.join(", ")
     );
-    (!names.is_empty()).then_some(told)
+    (!names.is_empty()).then_some(stated)
 }

@@ -153,11 +153,11 @@ fn programs_are_proved() {
                 continue;
             };
             let agreement = npukit_verify::agreement(graph, &proof.unrounded, &[1, 2]).unwrap();
-            let told =
+            let message =
                 format!("{name} on {way}: {:?}, floats {agreement:?}, {:?}", proof.outputs, begin.elapsed());
             match proof.is_proved() && agreement.is_rounding() {
                 true => proved += 1,
-                false => failed.push(told),
+                false => failed.push(message),
             }
         }
     }

@@ -73,11 +73,11 @@ fn output_path(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<us
 fn permuted(op: HostOp, perm: &[usize]) -> Result<HostOp, Reject> {
     Ok(match op {
         HostOp::Softmax(op) => {
-            let (axis, axis_end) = neighbours(&perm[op.axis..op.axis_end])?;
+            let (axis, axis_end) = neighbors(&perm[op.axis..op.axis_end])?;
             HostOp::Softmax(Softmax { axis, axis_end })
         }
         HostOp::LogSoftmax(op) => {
-            let (axis, axis_end) = neighbours(&perm[op.axis..op.axis_end])?;
+            let (axis, axis_end) = neighbors(&perm[op.axis..op.axis_end])?;
             HostOp::LogSoftmax(LogSoftmax { axis, axis_end })
         }
         HostOp::Unary(op) => HostOp::Unary(op),
@@ -85,7 +85,7 @@ fn permuted(op: HostOp, perm: &[usize]) -> Result<HostOp, Reject> {
 }
 
 /// Returns the first of these axes and one past the last.
-fn neighbours(axes: &[usize]) -> Result<(usize, usize), Reject> {
+fn neighbors(axes: &[usize]) -> Result<(usize, usize), Reject> {
     let mut axes = axes.to_vec();
     axes.sort_unstable();
     let (Some(&axis), Some(&last)) = (axes.first(), axes.last()) else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::{SplitMix64, Tensor};
-use npukit_target::{Compiled, Unset};
+use npukit_target::{Compiled, UninitMemory};
 use npukit_testing::small_graphs;
 use npukit_verify::{judge, prove};
 
@@ -36,7 +36,7 @@ fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
 /// Returns the bits of the outputs on random data; `None` if machine or host fails.
 fn bits(program: &PccxProgram, graph: &Graph, seed: u64) -> Option<Vec<Vec<u32>>> {
     let inputs = inputs(graph, seed);
-    let mut machine = Machine::with(&program.config, Unset::Garbage(seed)).unwrap();
+    let mut machine = Machine::with(&program.config, UninitMemory::Garbage(seed)).unwrap();
     let executable = &program.executable;
     let mut session = Session::new(&mut machine, &executable.program, &executable.host).ok()?;
     let outputs = session.run(&inputs).ok()?;
