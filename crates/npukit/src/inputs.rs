@@ -353,7 +353,7 @@ mod tests {
         let picture = |value: u8| png::tests::encoded(::png::ColorType::Grayscale, (1, 1), &[value]);
         let file = |(path, bytes): (&str, Vec<u8>)| (path.to_owned(), bytes);
         let none = || (String::new(), Vec::new());
-        let files = [("d/b.PNG", image(2)), ("d/a.png", image(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
+        let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
         let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
         let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None, element: None };
         let inputs = [Wanted { port, element: None, channels: Some(1), initial: None, range: None }];

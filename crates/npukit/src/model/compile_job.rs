@@ -18,7 +18,7 @@ use crate::inputs::Sample;
 use crate::model::Model;
 use crate::model::problem_groups::causes;
 use crate::model::remarks::Remarks;
-use crate::numbers::quantize::{self, Job, Quantized, Typical};
+use crate::numbers::quantize::{self, Job, Typical};
 use crate::numbers::rescale::{self, Exponents};
 use crate::numbers::weights::{self, Weight};
 use crate::report::check::Report;
@@ -291,7 +291,7 @@ impl CompileJob {
             outputs_by_sample(graph, &*compiled, samples)
         };
         let job = Job { graph, scheme: &scheme, host: &host, method, typical, machine: Some(&run) };
-        let Quantized { graph, found, report } = job.run()?;
+        let quantize::Quantized { graph, found, report } = job.run()?;
         (self.options.prepared, self.options.quantization) = (true, Some(found));
         if let Some(graph) = graph {
             self.model.simplified = graph;

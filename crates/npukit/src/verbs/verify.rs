@@ -94,7 +94,7 @@ fn proved(
     let verified = verified(&origin.model.graph, &origin.model.simplified, &*field, seeds);
     let (proof, agreement, own) = verified.map_err(|error| match error {
         ProofError::Target(error) => error.into(),
-        ProofError::Unfit(stated) => Error::UnfitArtifact { stated },
+        ProofError::Unfit(message) => Error::UnfitArtifact { message },
         ProofError::Evaluate(error) => error.into(),
     })?;
     let is_other = proof.counterexample.is_some();

@@ -89,7 +89,7 @@ fn warnings_point_at_instructions() {
         ("dpu", "no source defines dpu mode sigm: it needs `extensions` or a fabric with `+seed` [refused]"),
         ("repx", "`repx` without `step` has step=1, which adds 128 to the step [default-step]"),
     ];
-    assert_eq!(message, expected.map(|(place, message)| (place, message.to_owned())));
+    assert_eq!(messages, expected.map(|(place, message)| (place, message.to_owned())));
 }
 
 /// A register counts how often each side of a branch inside a loop was taken.

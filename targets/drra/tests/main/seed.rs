@@ -342,7 +342,7 @@ fn every_mode_of_the_dpu_is_taken() {
         );
         let messages = messages.unwrap().warnings;
         assert_eq!(
-            message.iter().any(|message| message.contains("is reserved: its result is 0")),
+            messages.iter().any(|message| message.contains("is reserved: its result is 0")),
             reserved,
             "{messages:?}"
         );
