@@ -238,7 +238,7 @@ fn a_mixed_set_is_refused() {
             let (_, error) = npu.text(1, &row.reads.split(' ').collect::<Vec<_>>());
             // A certificate contains the hashes of its files.
             let messages = ["the files come from different compilations", "is not valid for these files"];
-            assert!(message.iter().any(|message| error.contains(message)), "{name}: {error}");
+            assert!(messages.iter().any(|message| error.contains(message)), "{name}: {error}");
         });
         assert!(refused.count() > 1, "{:?}", row.replaces());
     }
