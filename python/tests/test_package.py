@@ -282,7 +282,7 @@ def test_errors_name_keywords_and_not_options(network):
         ("`--dim N=8` or `--input-shape x=1,3,8`", '`sizes={"N": 8}` or `shapes={"x": (1, 3, 8)}`'),
         ("--no-limit evaluates it", "`unlimited=True` evaluates it"),
         ("`--option norms=host`, or another --strategy", '`norms="host"`, or another `strategy=`'),
-        ("`--resize-mode half-pixel`; see `npu run --compare`", '`resize_half_pixel=True`; see `npu run --compare`'),
+        ("`--resize-mode half-pixel`; see `npu run --compare`", '`resize_mode="half-pixel"`; see `npu run --compare`'),
         ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),
     ]:
         assert spoken({"error": messages, "causes": [messages], "file": messages}) == {"error": wanted, "causes": [wanted], "file": messages}
@@ -303,9 +303,9 @@ def test_keywords_of_messages_are_those_of_the_package():
 
 # Options of the command that have no keyword: of files, of its output and of handwritten programs.
 OF_THE_COMMAND = {
-    "bounds", "cycles", "dump", "emit", "exe", "from-samples", "held-out", "json", "labels", "like", "listing",
-    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "output", "range", "saved-model", "state",
-    "strict", "strict-draft", "svg", "trace", "trace-range",
+    "bounds", "cycles", "dump", "emit", "eval-set", "exe", "feedback", "from-samples", "host", "ids", "json", "labels", "listing",
+    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model", "shapes-from",
+    "strict", "strict-draft", "svg", "technology", "trace", "trace-range",
 }  # fmt: skip
 CRATES = pathlib.Path(__file__).parents[2] / "crates"
 

@@ -260,7 +260,7 @@ fn a_machine_without_a_circuit_says_so_of_a_program_of_a_person_too() {
     let npu = Npu::new();
     npu.write("p.s", "@shape.ofm [1,1,2]\n");
     let (_, message) = npu.text(2, &["cosim", "p.s", "--target", "opu"]);
-    assert!(message.contains("has no `cosim`"), "{message}");
+    assert!(message.contains("does not support `cosim`"), "{message}");
     npu.write("far.s", "configure dram0_offset, 0xffff\ndatamove local[0] <- dram0[0], 1\n");
     let (_, message) = npu.text(1, &["cosim", "far.s", "--target", "tcu:cmoda7"]);
     assert!(message.contains("134217728"), "{message}");

@@ -81,6 +81,7 @@ fn usual_theta() -> f32 {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PairsName {
+    #[serde(alias = "neighbours")]
     Neighbors,
     Halves,
 }

@@ -62,10 +62,10 @@ pub struct Objective {
 const MOST: usize = 1 << 20;
 /// Keys of the file.
 const KEYS: [&str; 8] =
-    ["target", "parameters", "options", "where", "minimize", "maximize", "minimize", "maximize"];
+    ["target", "parameters", "options", "where", "minimize", "maximize", "minimise", "maximise"];
 /// Keys of objectives, in both spellings, and whether more is better.
 const OBJECTIVES: [(&str, bool); 4] =
-    [("minimize", false), ("minimize", false), ("maximize", true), ("maximize", true)];
+    [("minimize", false), ("minimise", false), ("maximize", true), ("maximise", true)];
 /// Maximum number of values in a range.
 const MAX_VALUES: usize = 1 << 16;
 /// Objective if the file names none.
@@ -408,7 +408,7 @@ mod tests {
             let [least, most] = spelled;
             space(&format!("target = \"t\"\n{least} = \"dsp\"\n{most} = \"snr_db\"")).objectives
         };
-        assert_eq!(objectives(["minimize", "maximize"]), objectives(["minimize", "maximize"]));
+        assert_eq!(objectives(["minimize", "maximize"]), objectives(["minimise", "maximise"]));
     }
 
     #[test]

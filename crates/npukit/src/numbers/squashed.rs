@@ -27,8 +27,8 @@ pub(crate) fn message(graph: &Graph, ours: &[Stack], reference: &[Stack]) -> Opt
         let [low, high] = limits;
         (is_squashed(ours) && is_squashed(reference)).then(|| {
             format!(
-                "all elements of output `{name}` are {low} or {high}, the limits of {}: it hides differences before it, so the \
-                 comparison with float says nothing about them",
+                "all elements of output `{name}` are {low} or {high}, the limits of {}: it hides differences before it from the \
+                 comparison with float",
                 op.name()
             )
         })

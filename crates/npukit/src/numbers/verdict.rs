@@ -76,7 +76,7 @@ fn of_weights(saturated: u64, no_numbers: u64, what: &str) -> String {
 
 fn of_values(samples: usize, found: Option<&Saturations>) -> String {
     let Some(found) = found else {
-        return "activations not checked (--calibrate samples.npy)".to_owned();
+        return "activations not checked: give typical inputs with `--calibrate`".to_owned();
     };
     let samples = format!("{samples} {}", plural(samples as u64, "sample"));
     match found.total() {

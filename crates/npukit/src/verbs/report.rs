@@ -49,7 +49,7 @@ pub struct Reported {
     pub figures: Vec<(&'static str, String)>,
     /// Warnings for the user, and problems of an unsupported model.
     pub warnings: Vec<String>,
-    /// Description of what was done with the program, without a period.
+    /// Description of the steps that the program went through, without a period.
     pub program: String,
     /// Whether a program was compiled.
     pub success: bool,

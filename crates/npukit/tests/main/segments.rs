@@ -115,7 +115,7 @@ fn a_manifest_that_is_not_whole_is_refused() {
         ("npukit.segments.1", "npukit.segments.9", "`format` is `npukit.segments.9`"),
         (r#""target": "tcu:"#, r#""target": "gpu:"#, "unknown target `gpu`"),
         (r#""constant": "c0""#, r#""constant": "c999""#, "unknown constant `c999`"),
-        (r#""LayerNormalization": {"#, r#""LayerNormalization": {"#, "unknown variant"),
+        (r#""LayerNormalization": {"#, r#""LayerNorm": {"#, "unknown variant"),
         (r#""axis": 2"#, r#""axis": 9"#, "LayerNormalization"),
         (r#""manifest": ""#, r#""manifest": "../"#, "plain file name"),
         (r#""sha256": {"#, r#""sha256": {"x": "y""#, "expected"),

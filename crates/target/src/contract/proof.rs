@@ -15,8 +15,8 @@ pub struct Reference {
     pub order: String,
     /// The model as it is lowered, including constants that passes have rounded.
     pub graph: Graph,
-    /// The model lowered without rounding any constants, for comparison with the float model. Its
-    /// functions are exact, even those of `approximated`.
+    /// The model lowered without rounding any constants, for comparison with the float model. All
+    /// its functions are exact.
     pub unrounded: Graph,
     /// Nodes of the model for which `graph` has approximations.
     pub approximated: Vec<Approximation>,

@@ -22,7 +22,7 @@ pub const TERMS: &[Term] = &[
     Term::new("HIR", &[],
         "Stage of the compiler (--emit hir): a layer as operations on tensors that have no addresses yet."),
     Term::new("hw clock", &["clock hw"],
-        "The cost model of option clock=hw, the default: queues, handshakes and memory as in the hardware, equal to its simulation in every measurement. Its key in JSON is `model`."),
+        "The cost model of option clock=hw, the default: queues, handshakes and memory as in the hardware, equal to its simulation in every measurement. Its key in JSON is `hw`."),
     Term::new("LIR", &[],
         "Stage of the compiler (--emit lir): instructions in program order, with addresses."),
     Term::new("local memory", &[],
