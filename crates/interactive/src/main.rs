@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         lsp: |editor| Ok(stdio(&OnDisk(editor))?),
         dap: |open| dap::serve(BufReader::new(io::stdin()), &mut io::stdout().lock(), open),
         screen: |debugger, notes, Terminal { has_colors, has_unicode }| {
-            tui::run(debugger, notes, Look { has_colors: has_colors, has_unicode })
+            tui::run(debugger, notes, Look { has_colors, has_unicode })
         },
     }))
 }

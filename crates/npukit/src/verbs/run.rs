@@ -246,7 +246,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
-    if is_artifact(&request.source.path) && request.shapes_from.is_none() {
+    let is_compared = request.shapes_from.is_some() || request.board.is_some();
+    if is_artifact(&request.source.path) && !is_compared {
         report.notes.push("not compared with float: --shapes-from names the model for it".to_owned());
     }
     report.seconds = start.elapsed().as_secs_f64();
