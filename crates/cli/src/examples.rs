@@ -39,7 +39,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Write a trace of all units, for ui.perfetto.dev"),
         ("npu time m.onnx --target tcu:my.tarch@slow", "Use your own instance with one of its systems"),
         ("npu time m.onnx --target opu --host 5,400e6 --technology horowitz-45nm -v", "Estimate the host's time, and energy"),
-        ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
     ]),
     ("debug", &[
         ("npu debug p.s --target tcu --mem dram0=x.npy", "Step through a program in assembly on the terminal"),

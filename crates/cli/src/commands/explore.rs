@@ -54,7 +54,7 @@ pub struct ExploreArgs {
     /// Three rounds compile an eighth, a quarter and a half of the products; after each round the
     /// better half of the points remains. There is no proof that the dropped points are worse; they
     /// are listed separately.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub halve: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -92,7 +92,7 @@ pub struct ExploreArgs {
     /// Figure or parameter that labels the front in plots
     ///
     /// The default is the number of the point, as in the table.
-    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT, hide_short_help = true)]
     pub label_by: Option<String>,
     /// HTML page with all points, to select from in a browser
     #[arg(long, value_name = "FILE.html", help_heading = OUTPUT, value_parser = named(&["html", "htm"]))]
