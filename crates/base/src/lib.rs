@@ -20,7 +20,7 @@ pub use frame::{FrameError, MAX_FRAME_BYTES, frame};
 pub use names::{closest, help_for, meant, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;
-pub use text::{is_utf16, without_bom};
+pub use text::{distinct, is_utf16, without_bom};
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
 
 /// Bits needed for every number below `n`: the ceiling of log2, and 0 if `n` is 0 or 1.

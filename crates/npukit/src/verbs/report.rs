@@ -2,7 +2,7 @@
 
 mod network;
 
-use npukit_base::counted;
+use npukit_base::{counted, distinct};
 use npukit_report::{Distribution, Format, Gathering, Run, Timeline, document_of};
 use npukit_target::{Instance, Phase, Saturations, TargetError, TimeOptions, TimeReport, record};
 use serde::Serialize;
@@ -93,12 +93,7 @@ pub fn report_program(
     let ran = (!request.inputs.is_empty()).then(|| ran(program, request, context)).transpose()?;
     let (timeline, timeline_missing) = gathered(program, request, &time.time)?;
     let figures = figures(&time, timeline.as_ref());
-    let mut warnings: Vec<String> = Vec::new();
-    for warning in time.warnings.iter().chain(ran.iter().flat_map(|run| &run.warnings)) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
+    let warnings = distinct(time.warnings.iter().chain(ran.iter().flat_map(|run| &run.warnings)));
     let run = found(program, &time, ran.as_ref(), request, context)?;
     let compile = match (&ran, &program.origin) {
         (Some(_), Some(origin)) => compiled.map(|compiled| without_assumption(compiled, origin)),

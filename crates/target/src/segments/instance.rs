@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use npukit_asm::analysis::Language;
+use npukit_base::distinct;
 use npukit_graph::Graph;
 use npukit_lower::{Problem, Processor};
 use serde_json::Value;
 
 use super::cut::{Cut, joined};
 use super::plan::SegmentPlan;
-use super::program::{Part, SegmentedProgram, distinct, host_steps, together};
+use super::program::{Part, SegmentedProgram, host_steps, together};
 use crate::config::compile_options::{CompileOptions, Measures, TypicalInputs};
 use crate::config::name::artifact_stem;
 use crate::contract::instance::compile_estimate::CompileEstimate;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
+use npukit_base::distinct;
 use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 
@@ -243,17 +244,6 @@ fn read<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Tensor, 
 fn find<'a>(values: &'a Values, reader: &str, name: &str) -> Result<&'a Output, TargetError> {
     let missing = || SegmentError::Missing { reader: reader.to_owned(), value: name.to_owned() };
     values.get(name).ok_or_else(|| TargetError::failed(missing()))
-}
-
-/// Removes duplicates: a note on several segments is a note on the whole program.
-pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for text in texts {
-        if !found.contains(text) {
-            found.push(text.clone());
-        }
-    }
-    found
 }
 
 impl End {

@@ -14,11 +14,12 @@ mod tests;
 
 use std::collections::HashMap;
 
+use npukit_base::distinct;
 use npukit_graph::Graph;
 use npukit_graph::field::{Evaluator, FieldTensor, Images, Operand, Value, constant_elements, walk};
 use npukit_numeric::Element;
 
-use super::{End, Part, SegmentedProgram, distinct};
+use super::{End, Part, SegmentedProgram};
 use crate::contract::proof::{Culprit, Expected, FieldProgram, FieldValues, References};
 use crate::error::TargetError;
 use crate::segments::SegmentError;
