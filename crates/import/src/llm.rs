@@ -28,7 +28,8 @@ use crate::sidecar_files::ReadRange;
 pub use error::LlmError;
 use gguf::Gguf;
 use keys::Keys;
-use plan::{Layout, Plan};
+pub use plan::Layout;
+use plan::Plan;
 use table::Table;
 use tokenizer::Tokenizer;
 

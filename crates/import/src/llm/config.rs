@@ -201,8 +201,13 @@ fn scaling(context: usize, own: &Keys<'_>, keys: &Keys<'_>) -> Result<Scaling, L
     })
 }
 
+/// Returns the factor that YaRN applies to rotated values, for positions divided by `factor`.
+pub(super) fn yarn(factor: f64, scale: f64) -> f64 {
+    if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 }
+}
+
 fn yarn_magnitude(factor: f64, own: &Keys<'_>) -> Result<f64, LlmError> {
-    let magnitude = |scale: f64| if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 };
+    let magnitude = |scale: f64| yarn(factor, scale);
     let [scale, all] = [own.number(&["mscale"])?, own.number(&["mscale_all_dim"])?];
     Ok(match (scale, all) {
         (Some(scale), Some(all)) if scale != 0.0 && all != 0.0 => magnitude(scale) / magnitude(all),

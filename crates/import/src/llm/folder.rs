@@ -87,13 +87,17 @@ fn shards(files: &ReadRange<'_>) -> Result<Table, LlmError> {
 fn end_tokens(config: &Map<String, Value>, files: &ReadRange<'_>) -> Result<Vec<usize>, LlmError> {
     let generation = if files(GENERATION, 0..1).is_ok() { object(GENERATION, files)? } else { Map::new() };
     const KEY: &str = "eos_token_id";
-    let stated = |map: &Map<String, Value>| map.get(KEY).filter(|value| !value.is_null()).cloned();
-    let Some(value) = stated(&generation).or_else(|| stated(config)) else { return Ok(Vec::new()) };
+    let stated = |path: &'static str, map: &Map<String, Value>| {
+        map.get(KEY).filter(|value| !value.is_null()).map(|value| (path, value.clone()))
+    };
+    let Some((path, value)) = stated(GENERATION, &generation).or_else(|| stated(CONFIG, config)) else {
+        return Ok(Vec::new());
+    };
     let list = if let Value::Array(list) = value { list } else { vec![value] };
     let token = |value: &Value| value.as_u64().and_then(|token| usize::try_from(token).ok());
     list.iter().map(|value| token(value).ok_or(value)).collect::<Result<_, _>>().map_err(|value| {
         LlmError::Key {
-            path: CONFIG.to_owned(),
+            path: path.to_owned(),
             key: KEY.to_owned(),
             found: value.to_string(),
             legal: "a token number, or a list of them".to_owned(),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::LlmError;
+use super::config::yarn;
 use super::family::Family;
 use super::gguf::{self, Gguf};
 
@@ -96,9 +97,9 @@ fn of_tensors(file: &Gguf) -> Vec<(String, Value)> {
 
 /// Returns the factor of rotated values. For YaRN, the stated factor multiplies the usual one.
 fn attention_factor(stated: f64, scaling: &Map<String, Value>) -> f64 {
-    let factor = scaling.get("factor").and_then(Value::as_f64).filter(|&factor| factor > 1.0);
+    let factor = scaling.get("factor").and_then(Value::as_f64);
     match (scaling.get("rope_type").and_then(Value::as_str), factor) {
-        (Some("yarn"), Some(factor)) => stated * (0.1 * factor.ln() + 1.0),
+        (Some("yarn"), Some(factor)) => stated * yarn(factor, 1.0),
         _ => stated,
     }
 }

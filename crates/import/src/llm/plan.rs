@@ -11,7 +11,7 @@ use crate::sidecar_files::ReadRange;
 
 /// Layout of the files of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub enum Layout {
     /// A folder of a model hub.
     Folder,
     /// A GGUF file.

@@ -57,8 +57,9 @@ impl Table {
         let too_long = || invalid(format!("its header of {length} bytes is longer than the file"));
         let data = rest.checked_sub(length).ok_or_else(too_long)?;
         let header = files(path, before..before + length).map_err(unreadable)?.bytes;
-        // Default: a size that no memory holds fits no tensor.
-        let entries = entries(&header, usize::try_from(data).unwrap_or(0)).map_err(invalid)?;
+        let too_large =
+            |_| invalid(format!("{data} bytes of elements are more than this computer can address"));
+        let entries = entries(&header, usize::try_from(data).map_err(too_large)?).map_err(invalid)?;
         let place = |(name, entry): (String, crate::safetensors::Entry)| {
             let [from, to] = entry.data_offsets.map(|offset| offset as u64);
             let known = [RowFormat::F32, RowFormat::F16, RowFormat::Bf16];

@@ -4,32 +4,37 @@
 //! others as characters starting at U+0100. SentencePiece has tokens such as `<0x0A>`.
 
 /// Whether a byte is written as the character with its number.
-fn is_plain(byte: u8) -> bool {
+const fn is_plain(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF)
 }
 
+/// Characters of all bytes. Bytes that are not plain have consecutive ones, starting at U+0100.
+const CHARACTERS: [char; 256] = {
+    let mut characters = ['\0'; 256];
+    let (mut byte, mut other) = (0, 0x100);
+    while byte < characters.len() {
+        characters[byte] = if is_plain(byte as u8) {
+            byte as u8 as char
+        } else {
+            other += 1;
+            match char::from_u32(other - 1) {
+                Some(character) => character,
+                None => panic!("a number is not a character"),
+            }
+        };
+        byte += 1;
+    }
+    characters
+};
+
 /// Returns the character of a byte.
 fn character(byte: u8) -> char {
-    let number = u32::from(byte);
-    let code = match byte {
-        _ if is_plain(byte) => number,
-        0..=0x20 => 0x100 + number,
-        0x7F..=0xA0 => 0x121 + number - 0x7F,
-        _ => 0x143,
-    };
-    // All of these numbers are characters.
-    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    CHARACTERS[usize::from(byte)]
 }
 
 /// Returns the byte of a character; `None` if there is none.
 fn byte(of: char) -> Option<u8> {
-    match u32::from(of) {
-        code @ 0..=0xFF => Some(code as u8).filter(|&byte| is_plain(byte)),
-        code @ 0x100..=0x120 => Some((code - 0x100) as u8),
-        code @ 0x121..=0x142 => Some((code - 0x121 + 0x7F) as u8),
-        0x143 => Some(0xAD),
-        _ => None,
-    }
+    (0..=u8::MAX).find(|&byte| character(byte) == of)
 }
 
 /// Returns the bytes of a text as characters.

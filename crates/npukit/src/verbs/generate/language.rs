@@ -6,7 +6,7 @@ use npukit_numeric::Tensor;
 use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError};
 
 use super::Request;
-use super::published::{Layout, Published};
+use super::published::{Published, layout};
 use crate::error::Error;
 use crate::targets::resolve;
 
@@ -39,7 +39,7 @@ impl Language {
     /// must be `None` for them.
     pub(super) fn load(path: Option<&str>, target: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
         let is_embedded = path.is_none();
-        let form = match (path, path.and_then(|path| Layout::of(path, reader))) {
+        let form = match (path, path.and_then(|path| layout(path, reader))) {
             (Some(path), Some(layout)) => match target {
                 None => Form::Published(Box::new(Published::load(path, layout, reader)?)),
                 Some(target) => {

@@ -6,31 +6,20 @@ use std::sync::Arc;
 use npukit_graph::language::{Evaluator, Model};
 use npukit_import::llm::gguf::MAGIC;
 use npukit_import::llm::tokenizer::Tokenizer;
-use npukit_import::llm::{Checkpoint, LlmError};
+use npukit_import::llm::{Checkpoint, Layout, LlmError};
 use npukit_import::onnx::Part;
 use npukit_target::{Generator, Phase, ReadError, Reader, Step, TargetError};
 
 use crate::error::Error;
 
-/// Layout of a published model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// A GGUF file.
-    Gguf,
-    /// A folder of a model hub.
-    Folder,
-}
-
-impl Layout {
-    /// Returns the layout of the model at `path`; `None` for a description of our own.
-    pub(super) fn of(path: &str, reader: &dyn Reader) -> Option<Self> {
-        let begins = |path: &str| reader.read_range(path, 0..MAGIC.len() as u64).map(|part| part.bytes);
-        match path.rsplit_once('.') {
-            Some((_, "toml")) => None,
-            Some((_, "gguf")) => Some(Self::Gguf),
-            _ if begins(&config(path)).is_ok() => Some(Self::Folder),
-            _ => begins(path).is_ok_and(|bytes| bytes == MAGIC).then_some(Self::Gguf),
-        }
+/// Returns the layout of the model at `path`; `None` for a description of our own.
+pub(super) fn layout(path: &str, reader: &dyn Reader) -> Option<Layout> {
+    let begins = |path: &str| reader.read_range(path, 0..MAGIC.len() as u64).map(|part| part.bytes);
+    match path.rsplit_once('.') {
+        Some((_, "toml")) => None,
+        Some((_, "gguf")) => Some(Layout::Gguf),
+        _ if begins(&config(path)).is_ok() => Some(Layout::Folder),
+        _ => begins(path).is_ok_and(|bytes| bytes == MAGIC).then_some(Layout::Gguf),
     }
 }
 
