@@ -161,7 +161,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
 /// Formats the time of a run, with the host's time if it was requested.
 fn headline(report: &Report, speed: &Speed) -> String {
     match (&report.host, speed.latency_ms.zip(speed.clock_mhz)) {
-        (Some(host), Some(chip)) => latency_with_host(chip, report.batch, host),
+        (Some(host), Some((ms, mhz))) => latency_with_host(ms, mhz, report.batch, host),
         _ => latency(speed, report.host_steps.len()),
     }
 }

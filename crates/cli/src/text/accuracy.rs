@@ -13,7 +13,7 @@ const LISTED: usize = 10;
 /// Formats accuracy, confusion and the worst samples; empty if accuracy was not measured.
 pub fn text(report: Option<&AccuracyReport>) -> String {
     let Some(report) = report else { return String::new() };
-    let beside = |share: fn(&FloatAccuracy) -> f64| {
+    let in_float = |share: fn(&FloatAccuracy) -> f64| {
         report
             .float
             .as_ref()
@@ -21,8 +21,8 @@ pub fn text(report: Option<&AccuracyReport>) -> String {
     };
     let mut lines = vec![
         ("labels", format!("{} for output {}", thousands(report.labels as u64), report.output)),
-        ("top-1 accuracy", percent(report.top1) + &beside(|float| float.top1)),
-        ("top-5 accuracy", percent(report.top5) + &beside(|float| float.top5)),
+        ("top-1 accuracy", percent(report.top1) + &in_float(|float| float.top1)),
+        ("top-5 accuracy", percent(report.top5) + &in_float(|float| float.top5)),
     ];
     let top = format!("top-{} accuracy", report.top);
     if ![1, 5].contains(&report.top) {

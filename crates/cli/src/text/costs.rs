@@ -9,7 +9,7 @@ use crate::verbosity::is_verbose;
 
 /// Formats the time of a run with the host's estimated time: the sum, then its parts. The
 /// accelerator takes `chip_ms` milliseconds at `mhz` MHz.
-pub fn latency_with_host((chip_ms, mhz): (f64, f64), batch: Option<usize>, host: &HostTime) -> String {
+pub fn latency_with_host(chip_ms: f64, mhz: f64, batch: Option<usize>, host: &HostTime) -> String {
     let steps = counted(host.steps.len() as u64, "host step");
     let part = |ms: Option<f64>| ms.map_or_else(|| "unknown time".to_owned(), milliseconds);
     // Without bytes, the cycles include all copies.
@@ -20,7 +20,7 @@ pub fn latency_with_host((chip_ms, mhz): (f64, f64), batch: Option<usize>, host:
     let (chip, steps_ms) = (milliseconds(chip_ms), part(host.steps_ms));
     let parts = format!("{chip} on the accelerator at {mhz} MHz + {steps_ms} for {steps}{copies}");
     let Some(all) = host.latency_ms else { return parts };
-    let rate = host.frames_per_second.map_or_else(String::new, |rate| rated("", rate, batch));
+    let rate = host.frames_per_second.map_or_else(String::new, |rate| format!(", {}", rated(rate, batch)));
     format!("{}{rate} = {parts} (host estimated)", milliseconds(all))
 }
 

@@ -85,19 +85,18 @@ pub fn latency(speed: &Speed, host_steps: usize) -> String {
         0 => ("", String::new()),
         steps => ("at most ", format!(" (accelerator alone; {} not counted)", counted(steps, "host step"))),
     };
-    let rate = frames_per_second.map_or_else(String::new, |rate| rated(most, rate, *batch));
+    let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {most}{}", rated(rate, *batch)));
     format!("{time}{rate} at {mhz} MHz{alone}")
 }
 
-/// Formats samples per second, or runs per second if the batch is unknown, after a time and the
-/// words `most`.
-pub fn rated(most: &str, rate: f64, batch: Option<usize>) -> String {
+/// Formats samples per second, or runs per second if the batch is unknown.
+pub fn rated(rate: f64, batch: Option<usize>) -> String {
     let of = match batch {
         Some(1) => "frames/s".to_owned(),
         Some(batch) => format!("frames/s for a batch of {batch}"),
         None => "runs/s".to_owned(),
     };
-    format!(", {most}{} {of}", frames(rate))
+    format!("{} {of}", frames(rate))
 }
 
 /// Formats the source of the clock frequency of [`latency`] as a note, if there is one.

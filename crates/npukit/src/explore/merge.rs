@@ -67,16 +67,11 @@ fn without_dominated(represented: Represented) -> BTreeMap<u64, u64> {
 fn smaller(a: &Point, b: &Point) -> Ordering {
     let of = |point: &Point, name| point.area.as_ref().and_then(|area| area.value(name));
     let orders = SIZES.into_iter().filter_map(|name| Some(of(a, name)?.total_cmp(&of(b, name)?)));
-    first_difference(orders)
+    orders.fold(Ordering::Equal, Ordering::then)
 }
 
 fn lexicographic(a: &[f64], b: &[f64]) -> Ordering {
-    first_difference(a.iter().zip(b).map(|(a, b)| a.total_cmp(b)))
-}
-
-fn first_difference(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
-    // Default: equal if nothing differs.
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then)
 }
 
 #[cfg(test)]

@@ -257,8 +257,8 @@ impl Labels {
             return Err(self.wrong("it contains no labels".to_owned()));
         }
         let ranks = scores.ranks(&labels);
-        let beside = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
-        let beside = beside.map(|other| Scores::of(other, axis).ranks(&labels));
+        let float = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
+        let theirs = float.map(|other| Scores::of(other, axis).ranks(&labels));
         Ok(Report {
             output: stack.name.clone(),
             labels: labels.len(),
@@ -267,7 +267,7 @@ impl Labels {
             top5: share(&ranks, 5),
             top: options.top,
             top_share: share(&ranks, options.top),
-            float: beside.map(|theirs| FloatAccuracy::new(&ranks, &theirs)),
+            float: theirs.map(|theirs| FloatAccuracy::new(&ranks, &theirs)),
             confusion: scores.confusion(&labels),
             worst: scores.worst(&labels, options.worst),
         })
@@ -297,8 +297,8 @@ impl Labels {
         }
         let found = predictions(stack);
         let ranks = hits(&found, &labels);
-        let beside = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
-        let theirs = beside.map(|other| hits(&predictions(other), &labels));
+        let float = float.and_then(|float| float.iter().find(|other| other.name == stack.name));
+        let theirs = float.map(|other| hits(&predictions(other), &labels));
         let positions = labels.len() / stack.samples.len().max(1);
         let all = labels.iter().chain(found.iter().flatten());
         let top1 = share(&ranks, 1);

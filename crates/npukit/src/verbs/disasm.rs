@@ -84,12 +84,12 @@ pub fn disasm(request: &Request, context: Context<'_>) -> Result<DisasmReport, E
     let spec = request.target.as_deref().ok_or(Error::NoTarget)?;
     let instance = resolve(spec, context.reader)?;
     form(&*instance, request)?;
-    let beside = SourceMapFile::of(path, &bytes, context.reader);
+    let map = SourceMapFile::of(path, &bytes, context.reader);
     if let Some(error) = misfit(request, &*instance, &bytes)? {
         return Err(error);
     }
     let parts = vec![ProgramPart { bytes, ..ProgramPart::default() }];
-    listed(request, &ProgramWords { instance, parts }, &beside)
+    listed(request, &ProgramWords { instance, parts }, &map)
 }
 
 /// Refuses a model, whose bytes could be mistaken for words.

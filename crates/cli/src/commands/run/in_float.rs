@@ -7,9 +7,9 @@ use npukit::verbs::run::Request;
 use npukit::{Source, has_model_extension};
 
 use super::RunArgs;
+use super::tensors::table;
 use crate::answer::Answer;
 use crate::commands::eval::answer;
-use crate::commands::trace::tensors;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::requests::context;
@@ -40,20 +40,12 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
     let unlimited = args.source.model.no_limit;
     let request = eval::Request { path, model, inputs, preprocess, stateful, unlimited, accuracy };
     let mut files = Vec::new();
-    let (report, npz, table) = match &dump {
+    let (report, npz, tensors) = match &dump {
         Some(path) => {
             let mut staged = Staged::new(path)?;
             let (report, npz, dumped) = eval_and_dump(&request, staged.writer(), context())?;
             files.push(staged);
-            (
-                report,
-                npz,
-                format!(
-                    "
-{}",
-                    tensors(&dumped)
-                ),
-            )
+            (report, npz, table(&dumped))
         }
         None => {
             let (report, npz) = eval(&request, context())?;
@@ -66,5 +58,5 @@ pub fn run(args: &RunArgs, request: Request, dump: Option<PathBuf>) -> Result<An
         files.push(staged);
     }
     commit(files)?;
-    Ok(answer(&report, &table, args.output.as_deref(), dump.as_slice()))
+    Ok(answer(&report, &tensors, args.output.as_deref(), dump.as_slice()))
 }

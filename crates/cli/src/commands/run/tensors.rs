@@ -5,7 +5,7 @@ use std::io::Write;
 
 use npukit::report::DumpedTensor;
 use npukit::verbs::run::Request;
-use npukit::verbs::trace::{self, Report, trace};
+use npukit::verbs::trace::{self, Report, TracedTensor, trace};
 use npukit::{Source, is_artifact};
 
 use crate::commands::trace::tensors;
@@ -36,6 +36,11 @@ pub fn traced(
 
 /// Returns the tensors of a trace for the report of a run, and their table.
 pub fn listed(report: Report) -> (Vec<DumpedTensor>, String) {
-    let table = format!("\n{}", tensors(&report.tensors));
+    let table = table(&report.tensors);
     (report.tensors.into_iter().map(DumpedTensor::from).collect(), table)
+}
+
+/// Returns the table of written tensors after an empty line.
+pub fn table(written: &[TracedTensor]) -> String {
+    format!("\n{}", tensors(written))
 }

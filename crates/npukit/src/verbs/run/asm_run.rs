@@ -190,7 +190,7 @@ pub(crate) fn asm_machine(request: &Request, context: Context<'_>) -> Result<Fil
 struct LoadedProgram {
     instance: Box<dyn Instance>,
     program: Box<dyn AsmProgram>,
-    beside: SourceMapFile,
+    source_map: SourceMapFile,
 }
 
 impl LoadedProgram {
@@ -200,26 +200,26 @@ impl LoadedProgram {
         let bytes = context.reader.read(&source.path)?;
         let instance = source.instance(context.reader)?;
         let program = source.asm_program(&*instance, &bytes, context)?;
-        let beside = beside(&*program, &source.path, &bytes, context);
-        Ok(Self { instance, program, beside })
+        let source_map = source_map(&*program, &source.path, &bytes, context);
+        Ok(Self { instance, program, source_map })
     }
 
     fn text(&self) -> &ProgramText {
         // Default: without a map, the program's own text.
-        self.beside.text.as_ref().unwrap_or(self.program.text())
+        self.source_map.text.as_ref().unwrap_or(self.program.text())
     }
 
     /// Creates the machine with filled memories.
     fn filled<'a>(&'a self, request: &'a Request, context: Context<'a>) -> Result<Running<'a>, Error> {
         let mut experiment = Running::new(request, &*self.program, self.text(), context)?;
-        experiment.notes.extend(self.beside.note.clone());
+        experiment.notes.extend(self.source_map.note.clone());
         experiment.fill()?;
         Ok(experiment)
     }
 }
 
 /// Reads the source map next to a binary program.
-fn beside(program: &dyn AsmProgram, path: &str, bytes: &[u8], context: Context<'_>) -> SourceMapFile {
+fn source_map(program: &dyn AsmProgram, path: &str, bytes: &[u8], context: Context<'_>) -> SourceMapFile {
     let is_text = program.text().sources.texts().next().is_some();
     if is_text { SourceMapFile::default() } else { SourceMapFile::of(path, bytes, context.reader) }
 }
