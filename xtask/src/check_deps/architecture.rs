@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use super::ladder;
 use super::metadata::{Edge, Kind, edges};
+use crate::files::write;
 use crate::{Error, root};
 
 /// Summary for the help.
@@ -115,7 +116,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     }
     let path = file();
     let svg = drawing(&edges()?)?;
-    fs::write(&path, svg).map_err(|source| Error::Write { path: path.display().to_string(), source })?;
+    write(&path, &svg)?;
     println!("wrote {PATH}");
     Ok(())
 }
@@ -134,10 +135,10 @@ fn file() -> PathBuf {
 /// Returns the drawing as SVG.
 fn drawing(edges: &[Edge]) -> Result<String, Error> {
     let size = (4.0 * (BOX.0 + SPACE.0) - SPACE.0 + 2.0 * EDGE, row(LINES + 1) - SPACE.1 + EDGE + 20.0);
-    let reported = "architecture of npukit: stages of a model, and crates with their dependencies";
+    let title = "architecture of npukit: stages of a model, and crates with their dependencies";
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{reported}\">\n\
-         <style>{STYLE}</style>\n<title>{reported}</title>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\">\n\
+         <style>{STYLE}</style>\n<title>{title}</title>\n\
          <defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
          orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>\n",
         size.0, size.1

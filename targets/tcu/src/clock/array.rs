@@ -26,7 +26,7 @@ pub(super) struct Array {
     /// Cycle of the last shift of weights.
     pub(super) loaded: Cycle,
     /// Weights loaded while others are in use; `None` if the instance does not support it.
-    beside: Option<WeightLoads>,
+    second: Option<WeightLoads>,
     /// Results in flight, from their rows until they are taken; `None` if rows enter only after
     /// their results have been requested.
     ahead: Option<Pass>,
@@ -50,7 +50,7 @@ impl Array {
             drained: 0,
             windows: VecDeque::new(),
             loaded: 0,
-            beside: overlap.double_weights.then(|| WeightLoads::new(array_size)),
+            second: overlap.double_weights.then(|| WeightLoads::new(array_size)),
             ahead: overlap.pipelined_simd.then(|| Pass::new(2 * array_size)),
             computed_rows: 0,
             weight_rows: 0,
@@ -165,15 +165,15 @@ impl Array {
 
     /// Returns the unit that loads weights while others are in use; `None` if the instance does not
     /// have it.
-    pub(super) const fn beside(&mut self) -> Option<&mut WeightLoads> {
-        self.beside.as_mut()
+    pub(super) const fn second(&mut self) -> Option<&mut WeightLoads> {
+        self.second.as_mut()
     }
 
     /// Shifts in a row of weights while others are in use, and returns the cycle. For the first row
     /// of an instruction, `opens` is the number of its rows.
-    pub(super) fn load_beside(&mut self, queued: Cycle, data: Cycle, opens: Option<u64>) -> Cycle {
-        let Some(beside) = &mut self.beside else { return queued };
-        let at = beside.shift(queued.max(data), opens);
+    pub(super) fn load_second(&mut self, queued: Cycle, data: Cycle, opens: Option<u64>) -> Cycle {
+        let Some(second) = &mut self.second else { return queued };
+        let at = second.shift(queued.max(data), opens);
         self.loaded = at;
         self.weight_rows += 1;
         at
@@ -182,15 +182,15 @@ impl Array {
     /// Exchanges the weights in use for those loaded before a product whose instruction was queued
     /// at `queued`. The exchange takes a cycle of its own.
     pub(super) fn exchange(&mut self, queued: Cycle) {
-        let Some(loaded) = self.beside.as_mut().and_then(WeightLoads::take_loaded) else { return };
+        let Some(loaded) = self.second.as_mut().and_then(WeightLoads::take_loaded) else { return };
         let (_, control) = self.expand(queued);
         let free = control.max(self.last + 1);
         let at = free.max(loaded + 1);
         self.stalls.add(Stall::ArrayForData, free, at);
         self.rows.leave(at);
         self.last = at;
-        if let Some(beside) = &mut self.beside {
-            beside.exchanged(at);
+        if let Some(second) = &mut self.second {
+            second.exchanged(at);
         }
     }
 

@@ -527,9 +527,9 @@ impl Machine {
     }
 
     fn load_weights(&mut self, source: Option<Strided>, size: u64) -> Accept {
-        if let Some(beside) = self.array.beside() {
-            let loads = beside.instructions.enter(self.head);
-            return self.load_beside(loads, source, size);
+        if let Some(second) = self.array.second() {
+            let loads = second.instructions.enter(self.head);
+            return self.load_second(loads, source, size);
         }
         let zeroes = source.is_none();
         let local = source.and_then(|run| self.queue_local(run, size, false));
@@ -547,7 +547,7 @@ impl Machine {
     }
 
     /// Loads weights through port B while others are in use, for an instruction queued at `loads`.
-    fn load_beside(&mut self, loads: Cycle, source: Option<Strided>, size: u64) -> Accept {
+    fn load_second(&mut self, loads: Cycle, source: Option<Strided>, size: u64) -> Accept {
         let Self { array, lanes, .. } = self;
         let accept = Accept::new(loads, Unit::Array);
         let (mut first, mut last) = (None, loads);
@@ -558,7 +558,7 @@ impl Machine {
                 let mut side = lanes.side(Lane::Weights, from);
                 for _ in 0..size {
                     side.read();
-                    last = array.load_beside(loads, side.datum(), first.is_none().then_some(size));
+                    last = array.load_second(loads, side.datum(), first.is_none().then_some(size));
                     side.pass(last);
                     first.get_or_insert(last);
                 }
@@ -570,7 +570,7 @@ impl Machine {
             }
             _ => {
                 for _ in 0..size {
-                    last = array.load_beside(loads, 0, first.is_none().then_some(size));
+                    last = array.load_second(loads, 0, first.is_none().then_some(size));
                     first.get_or_insert(last);
                 }
                 accept
@@ -578,8 +578,8 @@ impl Machine {
         };
         // Default: an instruction has at least one row.
         self.spans.set_after(Unit::Array, first.unwrap_or(last), last, &mut self.reported[1]);
-        if let Some(beside) = array.beside() {
-            beside.instructions.leave(last);
+        if let Some(second) = array.second() {
+            second.instructions.leave(last);
         }
         accept
     }

@@ -126,7 +126,7 @@ struct Places {
     /// Elements by lane and column.
     elements: Vec<Vec<usize>>,
     /// Delay registers of each column, in the order in which a sum passes them.
-    behind: Vec<Vec<usize>>,
+    after: Vec<Vec<usize>>,
     /// Queue of results by column; empty unless a result waits for the accumulators.
     queue: Vec<usize>,
     /// Memory of the result of each row and column.
@@ -171,9 +171,9 @@ impl Product {
         let before =
             (0..lanes).map(|lane| (0..lane).map(|at| register(lane + 1, first - lane + at)).collect());
         let before = before.collect();
-        let behind = (0..lanes)
+        let after = (0..lanes)
             .map(|column| (column..first).map(|at| register(lanes + 1 + at, first + column)).collect());
-        let behind = behind.collect();
+        let after = after.collect();
         let last = lanes + 1 + first;
         let queued = if self.waits() { lanes } else { 0 };
         let queue: Vec<usize> = (0..queued).map(|column| register(last, first + column)).collect();
@@ -189,7 +189,7 @@ impl Product {
             (0..lanes).map(place).collect()
         });
         let results = results.collect();
-        Places { before, elements, behind, queue, results }
+        Places { before, elements, after, queue, results }
     }
 
     /// Adds the inputs of a row: each goes to the right, through its lane.
@@ -218,8 +218,8 @@ impl Product {
                 sums.push(sum);
             }
             let elements = places.elements.iter().map(|lane| lane[column]).zip(sums);
-            let behind = places.behind[column].iter().map(|&place| (place, sum));
-            let way = (row.enters + column as u64..).zip(elements.chain(behind));
+            let after = places.after[column].iter().map(|&place| (place, sum));
+            let way = (row.enters + column as u64..).zip(elements.chain(after));
             let visit =
                 |cycle, place, number: i32| Visit { cycle, place, value: real_of(format, number.into()) };
             let mut visits: Vec<Visit> =
