@@ -6,6 +6,7 @@
 //!
 //! [`decoder`](crate::decoder) has the smaller class of models that become graphs for a machine.
 
+mod access;
 mod attention;
 mod description;
 mod evaluator;
@@ -20,4 +21,4 @@ pub use evaluator::Evaluator;
 pub use part::Part;
 pub use rotation::{Rotation, Scaling};
 pub use rows::Rows;
-pub use weights::{Model, Weight};
+pub use weights::{Model, Weight, Weights};

@@ -428,15 +428,6 @@ pub enum Error {
         /// Error of the reader.
         source: Box<LlmError>,
     },
-    /// A model only runs in float.
-    #[error("`{path}` cannot run on `{target}`: models from GGUF files and folders only run in float")]
-    #[diagnostic(help("leave out `--target`"))]
-    FloatOnly {
-        /// Path of the model.
-        path: String,
-        /// Target given.
-        target: String,
-    },
     /// A prompt contains characters that the model cannot encode.
     #[error("the prompt contains characters that `{model}` cannot encode")]
     Prompt {
@@ -786,7 +777,6 @@ codes!(Error {
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
-    FloatOnly = "float-only": "a language model in a form that no target supports is given with a target";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";

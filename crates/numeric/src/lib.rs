@@ -37,7 +37,7 @@ pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use quantized::{Quantized, Ties, quantized};
-pub use row_format::RowFormat;
+pub use row_format::{Codes, RowFormat};
 pub use saturation::{Overshoot, Saturations};
 pub use sha256::Sha256;
 pub use simd::{

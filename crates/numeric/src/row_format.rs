@@ -32,6 +32,17 @@ pub enum RowFormat {
     Q6K,
 }
 
+/// Codes of 32 elements: an element is `code * scale + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Codes {
+    /// Factor of the codes.
+    pub scale: f32,
+    /// Number added to each element.
+    pub offset: f32,
+    /// Codes from -8 to 7.
+    pub codes: [i8; 32],
+}
+
 impl RowFormat {
     /// All formats.
     pub const ALL: [Self; 11] = [
@@ -97,6 +108,21 @@ impl RowFormat {
         whole.then(|| (columns / self.block()).checked_mul(self.block_bytes())).flatten()
     }
 
+    /// Whether a row consists of 4-bit codes with a scale per 32 elements, see [`Self::codes`].
+    pub fn has_codes(self) -> bool {
+        matches!(self, Self::Q4_0 | Self::Q4_1 | Self::Q4K)
+    }
+
+    /// Returns the codes of each 32 elements of a row; `None` for a format without them.
+    pub fn codes(self, bytes: &[u8]) -> Option<Vec<Codes>> {
+        match self {
+            Self::Q4_0 => Some(bytes.as_chunks().0.iter().map(codes_of_q4_0).collect()),
+            Self::Q4_1 => Some(bytes.as_chunks().0.iter().map(codes_of_q4_1).collect()),
+            Self::Q4K => Some(bytes.as_chunks().0.iter().flat_map(codes_of_q4_k).collect()),
+            _ => None,
+        }
+    }
+
     /// Converts the blocks of a row to floats. `out` has the block's number of elements for each
     /// block of `bytes`; bytes or elements beyond the shorter of them are ignored.
     pub fn decode(self, bytes: &[u8], out: &mut [f32]) {
@@ -157,6 +183,31 @@ fn nibbles(codes: &[u8], out: &mut [f32; 32], value: impl Fn(u8, usize) -> f32) 
         *low = value(byte & 15, j);
         *high = value(byte >> 4, j + 16);
     }
+}
+
+/// Returns the nibbles of 16 bytes, less 8, in the order of the elements.
+fn centered(bytes: &[u8]) -> [i8; 32] {
+    std::array::from_fn(|index| (bytes[index % 16] >> (index / 16 * 4) & 15) as i8 - 8)
+}
+
+fn codes_of_q4_0(block: &[u8; 18]) -> Codes {
+    Codes { scale: half([block[0], block[1]]), offset: 0.0, codes: centered(&block[2..]) }
+}
+
+fn codes_of_q4_1(block: &[u8; 20]) -> Codes {
+    let (scale, minimum) = (half([block[0], block[1]]), half([block[2], block[3]]));
+    Codes { scale, offset: minimum + 8.0 * scale, codes: centered(&block[4..]) }
+}
+
+fn codes_of_q4_k(block: &[u8; 144]) -> [Codes; 8] {
+    let (scale, minimum) = (half([block[0], block[1]]), half([block[2], block[3]]));
+    std::array::from_fn(|group| {
+        let (own_scale, own_minimum) = scale_and_minimum(&block[4..16], group);
+        let scale = scale * own_scale;
+        let (bytes, shift) = (&block[16 + 32 * (group / 2)..], 4 * (group % 2));
+        let codes = std::array::from_fn(|index| (bytes[index] >> shift & 15) as i8 - 8);
+        Codes { scale, offset: 8.0 * scale - minimum * own_minimum, codes }
+    })
 }
 
 fn q4_0(block: &[u8; 18], out: &mut [f32; 32]) {
@@ -235,12 +286,40 @@ fn q6_k(block: &[u8; 210], out: &mut [f32; 256]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SplitMix64;
 
     #[test]
     fn halves_are_converted_as_the_literal_conversion_does() {
         for code in 0..=u16::MAX {
             let (fast, literal) = (half(code.to_le_bytes()), SmallFloat::F16.decode(code));
             assert_eq!(fast.to_bits(), literal.to_bits(), "{code:#x}");
+        }
+    }
+
+    /// Codes with their scales and offsets are the decoded elements, up to the rounding of offsets.
+    #[test]
+    fn codes_are_the_elements() {
+        let mut bytes = SplitMix64::new(7);
+        for format in RowFormat::ALL {
+            let mut row: Vec<u8> = (0..4 * format.block_bytes()).map(|_| bytes.bits() as u8).collect();
+            // Scales and minima are finite halves.
+            row.chunks_exact_mut(format.block_bytes()).filter(|_| format.has_codes()).for_each(|block| {
+                (block[1], block[3]) = (block[1] & 0x3F, block[3] & 0x3F);
+            });
+            let mut elements = vec![0.0; 4 * format.block()];
+            format.decode(&row, &mut elements);
+            let Some(codes) = format.codes(&row) else {
+                assert!(!format.has_codes(), "{format:?}");
+                continue;
+            };
+            assert_eq!(codes.len() * 32, elements.len(), "{format:?}");
+            for (group, elements) in codes.iter().zip(elements.as_chunks::<32>().0) {
+                let size = 8.0 * group.scale.abs() + group.offset.abs();
+                for (&code, element) in group.codes.iter().zip(elements) {
+                    let found = f32::from(code) * group.scale + group.offset;
+                    assert!((found - element).abs() <= 1e-6 * size, "{format:?}: {found} {element}");
+                }
+            }
         }
     }
 

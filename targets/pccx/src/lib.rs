@@ -39,6 +39,7 @@ npukit_base::internals!(
     generate = target::generate,
     host = program::host,
     pccx_lab = clock::pccx_lab,
+    language = target::language,
     lower = lower,
     op = isa::op,
     program = program,

@@ -14,10 +14,13 @@
 
 mod code;
 mod emit;
+mod extent;
 mod fence;
 mod fold;
+pub mod language;
 mod layers;
 mod limits;
+mod macros;
 mod memory;
 mod ops;
 mod options;

@@ -6,6 +6,7 @@ pub(crate) mod diagnose;
 mod diagram;
 pub(crate) mod generate;
 mod instance;
+pub(crate) mod language;
 mod machine;
 mod program;
 pub(crate) mod terms;

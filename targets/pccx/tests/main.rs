@@ -28,6 +28,8 @@ mod gemma3n;
 mod host;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/language.rs"]
+mod language;
 #[path = "main/lint.rs"]
 mod lint;
 #[path = "main/machine.rs"]

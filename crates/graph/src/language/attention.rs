@@ -17,14 +17,8 @@ pub(super) struct Turns {
 impl Turns {
     /// Returns the turns of `count` positions starting at `first`, in a text that ends with them.
     pub(super) fn new(rotation: &Rotation, pairs: Pairs, first: usize, count: usize) -> Self {
-        let (frequencies, magnitude) = (rotation.frequencies(first + count), rotation.magnitude());
-        let turn = |position: usize, frequency: f64| {
-            let (sine, cosine) = (position as f64 * frequency).sin_cos();
-            ((cosine * magnitude) as f32, (sine * magnitude) as f32)
-        };
-        let values = (first..first + count)
-            .flat_map(|position| frequencies.iter().map(move |&frequency| turn(position, frequency)))
-            .collect();
+        let turns = |position| rotation.turns(position, first + count);
+        let values = (first..first + count).flat_map(turns).collect();
         Self { features: rotation.features, pairs, values }
     }
 

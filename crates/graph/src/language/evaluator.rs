@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attention::{Cache, Turns, attend, capped};
+use super::attention::{Cache, Turns, attend};
 use super::weights::{Layer, Linear, Norm};
 use super::{Activation, DecoderError, LayerForm, Model};
 use crate::op::UnaryKind;
@@ -65,7 +65,7 @@ impl Evaluator {
         of.check_tokens(self.tokens.len(), tokens)?;
         let (before, after) = (self.tokens.len(), self.tokens.len() + tokens.len());
         self.tokens.extend(tokens);
-        let again = before > 0 && of.rotations.iter().any(|rotation| rotation.differs(before, after));
+        let again = of.rotations_differ(before, after);
         if again {
             self.caches.fill(Cache::default());
         }
@@ -80,26 +80,14 @@ impl Evaluator {
 
     /// Returns the values of the tokens starting at position `first` before the first layer.
     fn embedded(&self, first: usize) -> Vec<f32> {
-        let of = &self.model.description;
-        let tokens = &self.tokens[first..];
-        let mut x = vec![0.0; tokens.len() * of.hidden];
-        let mut learned = vec![0.0; of.hidden];
-        for ((x, &token), position) in x.chunks_exact_mut(of.hidden).zip(tokens).zip(first..) {
-            self.model.embedding.decode(token, x);
-            x.iter_mut().for_each(|x| *x *= of.embedding_scale);
-            if let Some(positions) = &self.model.positions {
-                positions.decode(position, &mut learned);
-                add(x, &learned);
-            }
-        }
-        x
+        let tokens = self.tokens.iter().enumerate().skip(first);
+        tokens.flat_map(|(position, &token)| self.model.embedded(token, position)).collect()
     }
 
     /// Returns the logits for values after the last layer.
     fn logits(&self, values: &[f32]) -> Vec<f32> {
         let mut logits = self.model.head.apply(&normalized(&self.model.final_norm, values));
-        let cap = self.model.description.final_cap;
-        logits.iter_mut().for_each(|x| *x = capped(*x, cap));
+        self.model.description.cap_logits(&mut logits);
         logits
     }
 }

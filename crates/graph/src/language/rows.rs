@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use npukit_numeric::RowFormat;
+use npukit_numeric::{Codes, RowFormat};
 use rayon::prelude::*;
 
 /// Rows that a worker computes at once.
@@ -53,6 +53,18 @@ impl Rows {
     pub fn decode(&self, row: usize, out: &mut [f32]) {
         assert!(row < self.count, "row {row} of {}", self.count);
         self.format.decode(&self.bytes[(self.first + row) * self.pitch..][..self.pitch], out);
+    }
+
+    /// Returns the format of the rows.
+    pub fn format(&self) -> RowFormat {
+        self.format
+    }
+
+    /// Returns the codes of each 32 elements of a row; `None` if the format has none. Panics if the
+    /// row does not exist.
+    pub fn codes(&self, row: usize) -> Option<Vec<Codes>> {
+        assert!(row < self.count, "row {row} of {}", self.count);
+        self.format.codes(&self.bytes[(self.first + row) * self.pitch..][..self.pitch])
     }
 
     /// Returns all rows as floats.

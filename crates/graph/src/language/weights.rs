@@ -11,6 +11,15 @@ pub struct Weight {
     pub bias: Option<Vec<f32>>,
 }
 
+/// Weights of a part.
+#[derive(Clone, Copy, Debug)]
+pub enum Weights<'a> {
+    /// Matrix with an optional number per row, which is added to its result.
+    Matrix(&'a Rows, Option<&'a [f32]>),
+    /// Gains of a normalization, and optional numbers that are added.
+    Norm(&'a [f32], Option<&'a [f32]>),
+}
+
 /// Language model with its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -48,6 +57,11 @@ pub(super) struct Linear {
 }
 
 impl Linear {
+    /// Returns the matrix and its biases.
+    pub(super) fn weights(&self) -> Weights<'_> {
+        Weights::Matrix(&self.rows, self.bias.as_deref())
+    }
+
     /// Applies the matrix to `x`, `[tokens, columns]`.
     pub(super) fn apply(&self, x: &[f32]) -> Vec<f32> {
         let mut results = self.rows.product(x);
@@ -70,6 +84,11 @@ pub(super) struct Norm {
 }
 
 impl Norm {
+    /// Returns the gains and biases.
+    pub(super) fn weights(&self) -> Weights<'_> {
+        Weights::Norm(&self.gain, self.bias.as_deref())
+    }
+
     /// Normalizes each vector of `x` that has the length of the gains.
     pub(super) fn apply(&self, x: &mut [f32]) {
         x.chunks_exact_mut(self.gain.len()).for_each(|x| self.apply_one(x));

@@ -57,7 +57,6 @@ impl Error {
         match self {
             Self::NotReport { path, .. }
             | Self::NeedlessTarget { path }
-            | Self::FloatOnly { path, .. }
             | Self::NeedlessOption { path, .. }
             | Self::UnknownFile { path, .. }
             | Self::Folder { path, .. }

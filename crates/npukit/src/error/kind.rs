@@ -82,7 +82,6 @@ impl Error {
             Self::UnknownTarget { .. }
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
-            | Self::FloatOnly { .. }
             | Self::NeedlessOption { .. }
             | Self::NeedlessModel { .. }
             | Self::NotComparable { .. }

@@ -92,7 +92,7 @@ pub(super) fn machine(
     tokens: usize,
     context: Context<'_>,
 ) -> Result<(Generator, Vec<u8>), Error> {
-    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
+    let language = Language::load(request.model.as_deref(), context.reader)?;
     let request = Request { tokens: Some(0), ..request.clone() };
     let generator = language.generator(&request, tokens, context.reader)?;
     Ok((generator, Language::description(request.model.as_deref(), context.reader)?))
@@ -138,10 +138,9 @@ struct Generated {
 /// # Errors
 ///
 /// Returns [`Error::Read`], [`Error::Description`] or [`Error::Checkpoint`] for the model,
-/// [`Error::NoText`] or [`Error::Prompt`] if it cannot encode the prompt, and [`Error::FloatOnly`]
-/// for a target that does not support the model's form. Fails as
+/// and [`Error::NoText`] or [`Error::Prompt`] if it cannot encode the prompt. Fails as
 /// [`resolve`](crate::targets::resolve) does, and with [`Error::Target`] if the target does not
-/// support decoders, is too small, or faults.
+/// support language models, is too small, or faults.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -149,7 +148,7 @@ pub fn generate(
     context: Context<'_>,
 ) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
-    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
+    let language = Language::load(request.model.as_deref(), context.reader)?;
     let prompt = match &request.ids {
         Some(ids) => ids.clone(),
         None => language.encode(prompt)?,
@@ -267,7 +266,7 @@ fn without_end(generated: &Generated) -> &[usize] {
 /// [`Error::HeldOutPrompt`] for the held-out texts.
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
-    let language = Language::load(request.model.as_deref(), request.target.as_deref(), context.reader)?;
+    let language = Language::load(request.model.as_deref(), context.reader)?;
     let held_out = language.held_out(held_out, context.reader)?;
     let texts = &held_out.texts;
     let float = answers(&language, &Request { target: None, ..request.clone() }, &held_out, context)?;

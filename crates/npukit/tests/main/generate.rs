@@ -235,9 +235,12 @@ fn published_models_continue_tokens_and_texts() {
     let text = Request { ids: None, logits: false, tokens: Some(3), ..request.clone() };
     let (report, _) = generate(&text, "Alice was", &mut |_| (), files.context()).unwrap();
     assert_eq!((report.prompt.as_str(), report.ids.len(), report.logits), ("Alice was", 3, None));
-    let on_pccx = Request { target: Some("pccx".into()), ..request.clone() };
-    let refused = generate(&on_pccx, "", &mut |_| (), files.context()).unwrap_err();
-    assert!(matches!(refused, Error::FloatOnly { .. }) && refused.is_usage(), "{refused}");
+    let on = |target: &str| Request { target: Some(target.into()), tokens: Some(2), ..request.clone() };
+    let (report, _) = generate(&on("pccx"), "", &mut |_| (), files.context()).unwrap();
+    assert_eq!((report.target.as_str(), report.ids.len()), ("pccx:reference", 2));
+    assert!(report.cycles.is_some_and(|cycles| cycles > 0));
+    let refused = generate(&on("tcu"), "", &mut |_| (), files.context()).unwrap_err();
+    assert!(refused.to_string().contains("generate"), "{refused}");
     let beyond = Request { ids: Some(vec![448]), ..request };
     assert!(generate(&beyond, "", &mut |_| (), files.context()).is_err());
 }

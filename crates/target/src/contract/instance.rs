@@ -8,11 +8,13 @@ pub mod info;
 pub mod text;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use npukit_asm::Experiment;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
+use npukit_graph::language::Model;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
@@ -128,6 +130,19 @@ pub trait Instance: Send + Sync {
     fn generator(
         &self,
         _model: &DecoderModel,
+        _options: &GeneratorOptions,
+    ) -> Result<Generator, TargetError> {
+        Err(self.info().unsupported("generate"))
+    }
+
+    /// Returns a language model from its own files on the machine.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Self::generator`].
+    fn language_generator(
+        &self,
+        _model: Arc<Model>,
         _options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
         Err(self.info().unsupported("generate"))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::ValueId;
 
+use super::extent::{CVO_LENGTH, Extent, Patch, Patched};
 use super::memory::Region;
 use crate::config::{CONSTANT_ENTRIES, Reading, WINDOW_UNITS, WORD_BYTES, WORD_LANES};
 use crate::isa::fault::{Direction, SHAPE_LIMIT};
@@ -14,10 +15,15 @@ use crate::machine::weights::WeightImage;
 use crate::program::host::HostStep;
 use crate::program::{HostOp, Program, Window};
 
-/// Maximum number of elements of a CVO in hardware (specification 4.6.1).
-const CVO_LENGTH: usize = 2048;
 /// Maximum number of words per transfer: a dimension of a constant entry.
 const MAX_WORDS: usize = u16::MAX as usize;
+
+/// Entries of the constant banks that depend on the number of tokens: in the activations' bank the
+/// shape of a row of scores, in the weights' bank the sizes of keys and of values. Code with such
+/// entries uses them for nothing else.
+const TOKENS: u8 = CONSTANT_ENTRIES as u8 - 1;
+const KEYS: u8 = CONSTANT_ENTRIES as u8 - 2;
+const VALUES: u8 = CONSTANT_ENTRIES as u8 - 1;
 
 /// Range of a host window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +33,18 @@ pub struct Place {
 }
 
 /// A constant bank: content and last use of each entry.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Bank {
     entries: Vec<(Shape, usize)>,
     uses: usize,
+    /// Number of entries that are used.
+    limit: usize,
+}
+
+impl Default for Bank {
+    fn default() -> Self {
+        Self { entries: Vec::new(), uses: 0, limit: CONSTANT_ENTRIES }
+    }
 }
 
 impl Bank {
@@ -40,7 +54,7 @@ impl Bank {
         let found = self.entries.iter().position(|(held, _)| *held == shape);
         let free = self.entries.len();
         let place = found.unwrap_or_else(|| {
-            if free < CONSTANT_ENTRIES {
+            if free < self.limit {
                 self.entries.push((shape, 0));
                 return free;
             }
@@ -97,9 +111,20 @@ pub struct Code {
     banks: [Bank; 2],
     to_l2: Space,
     from_l2: Space,
+    /// Number of tokens, and features of a key and of a value, to which the entries [`TOKENS`],
+    /// [`KEYS`] and [`VALUES`] are set.
+    extent: Option<(Extent, [usize; 2])>,
+    /// Fields of instructions that depend on the number of tokens.
+    pub patches: Vec<Patch>,
 }
 
 impl Code {
+    /// Returns empty code in which numbers of tokens may be used ([`Code::select`]).
+    pub fn with_tokens() -> Self {
+        let bank = Bank { limit: usize::from(KEYS), ..Bank::default() };
+        Self { banks: [bank.clone(), bank], ..Self::default() }
+    }
+
     /// Returns the index of the next instruction.
     pub fn position(&self) -> u32 {
         self.ops.len() as u32
@@ -159,6 +184,111 @@ impl Code {
         if word.is_none() {
             self.bindings.push(image);
         }
+    }
+
+    /// Sets the constant entries for the tokens of `extent`, and the features of a key and of a
+    /// value.
+    pub fn select(&mut self, extent: Extent, features: [usize; 2]) {
+        if self.extent == Some((extent, features)) {
+            return;
+        }
+        self.extent = Some((extent, features));
+        let (tokens, [key, value]) = (extent.most() as u16, features.map(|features| features as u16));
+        for (cache, entry, shape, patched) in [
+            (Cache::FmapShape, TOKENS, Shape::new(1, 1, tokens), Patched::ShapeZ),
+            (Cache::WeightShape, KEYS, Shape::new(0, tokens, key), Patched::ShapeY),
+            (Cache::WeightShape, VALUES, Shape::new(0, value, tokens), Patched::ShapeZ),
+        ] {
+            self.patches.push(Patch { instruction: self.ops.len(), patched, extent });
+            self.ops.push(Op::Memset(Memset { dest_cache: cache, dest_addr: entry, shape }));
+        }
+    }
+
+    /// Returns the selected extent.
+    fn selected(&self) -> Extent {
+        self.extent.expect("an extent is selected before it is used").0
+    }
+
+    /// Emits the product of a vector and the keys of the selected tokens.
+    pub fn product_with_keys(&mut self, image: u32, src: u32, dst: u32, features: usize, flags: MacFlags) {
+        let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(1, 1, features as u16));
+        let mac = Mac {
+            dest_reg: dst,
+            src_addr: src,
+            flags,
+            size_ptr_addr: KEYS,
+            shape_ptr_addr,
+            parallel_lane: 0,
+        };
+        self.ops.push(Op::Gemv(mac));
+        self.bindings.push(image);
+    }
+
+    /// Emits the product of a row of scores and the values of the selected tokens.
+    pub fn product_with_values(&mut self, image: u32, src: u32, dst: u32, flags: MacFlags) {
+        let (size_ptr_addr, shape_ptr_addr) = (VALUES, TOKENS);
+        let mac =
+            Mac { dest_reg: dst, src_addr: src, flags, size_ptr_addr, shape_ptr_addr, parallel_lane: 0 };
+        self.ops.push(Op::Gemv(mac));
+        self.bindings.push(image);
+    }
+
+    /// Emits a function of a value for each selected token. Only for functions that [`Code::cvo`]
+    /// may split at any value: not for SCALE.
+    pub fn cvo_of_tokens(&mut self, cvo_func: CvoFunc, src: u32, dst: u32, flags: CvoFlags) {
+        let extent = self.selected();
+        self.cvo(cvo_func, src, dst, extent.most(), flags);
+        self.patch_length(extent);
+    }
+
+    /// Emits one part of SCALE over the selected tokens: the part that starts at value `start`.
+    pub fn scale_of_tokens(&mut self, src: u32, dst: u32, start: usize, flags: CvoFlags) {
+        let extent = self.selected();
+        let length = (extent.most() - start).min(CVO_LENGTH);
+        self.cvo(CvoFunc::Scale, src, dst, length, flags);
+        if start == extent.last_part() {
+            self.patch_length(extent);
+        }
+    }
+
+    /// Makes the length of the last instruction depend on the number of tokens.
+    fn patch_length(&mut self, extent: Extent) {
+        let instruction = self.ops.len() - 1;
+        self.patches.push(Patch { instruction, patched: Patched::Length, extent });
+    }
+
+    /// Moves a value for each selected token from a place at the host to L2.
+    pub fn fetch_tokens(&mut self, place: Place, dst: u32) {
+        self.ops.push(Op::Memcpy(Memcpy {
+            from_device: Device::Host,
+            to_device: Device::Npu,
+            dest_addr: dst,
+            src_addr: place.window,
+            aux_addr: place.unit,
+            shape_ptr_addr: TOKENS,
+            is_async: true,
+        }));
+    }
+
+    /// Moves a value for each selected token within L2.
+    pub fn copy_tokens(&mut self, src: u32, dst: u32) {
+        self.ops.push(Op::Memcpy(Memcpy {
+            dest_addr: dst,
+            src_addr: src,
+            shape_ptr_addr: TOKENS,
+            is_async: true,
+            ..Memcpy::default()
+        }));
+    }
+
+    /// Reserves space at the host for values to L2.
+    pub fn reserve_to_l2(&mut self, values: usize) -> Place {
+        self.to_l2.take(values)
+    }
+
+    /// Lets the host write a slot to a reserved place.
+    pub fn write(&mut self, slot: ValueId, place: Place) {
+        self.step(HostStep::Send { slot, window: place.window, unit: place.unit });
     }
 
     /// Sets the factor of an image whose scale MEMSET sets.

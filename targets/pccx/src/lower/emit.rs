@@ -7,13 +7,13 @@ use std::sync::Arc;
 use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
-use super::code::{Code, Place, word};
+use super::code::{Code, Place};
+use super::macros::Macros;
 use super::memory::{Memory, Region};
 use super::options::{Options, WeightPath};
 use super::plan::Plan;
 use super::{LowerError, Weights};
 use crate::config::{Config, WORD_LANES};
-use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::steps::{Layers, Step};
 use crate::machine::weights::WeightImage;
 
@@ -180,16 +180,7 @@ impl<'a> Lowering<'a> {
         self.graph.add_value(npukit_graph::Value { name, info, constant: None })
     }
 
-    /// Returns the region of a constant, and loads it on first use. It stays in L2 while there is
-    /// room, at least during the current step.
-    ///
-    /// # Errors
-    /// Too little room in L2.
-    pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
-        self.keep_made(name, values, |_, _| Ok(()))
-    }
-
-    /// Like [`Lowering::keep`], but `make` emits code that transforms the values sent by the host
+    /// Like [`Macros::keep`], but `make` emits code that transforms the values sent by the host
     /// in place.
     ///
     /// # Errors
@@ -220,45 +211,6 @@ impl<'a> Lowering<'a> {
         Ok(region)
     }
 
-    /// Returns the word of a scalar that stays in L2.
-    ///
-    /// # Errors
-    /// Too little room in L2.
-    pub fn scalar(&mut self, value: f32) -> Result<u32, LowerError> {
-        Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
-    }
-
-    /// Allocates room in L2. If L2 is full, values with the latest next use move to the host;
-    /// then resident constants are dropped.
-    ///
-    /// # Errors
-    /// There is still too little room.
-    pub fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
-        loop {
-            if let Some(region) = self.memory.allocate(values) {
-                self.owners.insert(region.base, 1);
-                self.plan.allocate(self.step, region);
-                return Ok(region);
-            }
-            let farthest = self
-                .in_l2
-                .keys()
-                .filter(|id| !self.pinned.contains(id))
-                // Default: values without a next use go first.
-                .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
-                .copied();
-            let Some(id) = farthest else {
-                if self.forget_kept() {
-                    continue;
-                }
-                let (node, largest) = (self.name.clone(), self.memory.largest());
-                return Err(LowerError::L2Full { node, values, largest, l2_words: self.l2_words });
-            };
-            self.store(id);
-            self.forget(id);
-        }
-    }
-
     /// Drops a resident constant that the current step does not use; returns whether there was one.
     fn forget_kept(&mut self) -> bool {
         let step = self.step;
@@ -268,16 +220,6 @@ impl<'a> Lowering<'a> {
             .filter(|resident| resident.step != step)
             .find_map(|resident| resident.region.take());
         region.map(|region| self.release(region)).is_some()
-    }
-
-    /// Frees a region that holds no value.
-    pub fn release(&mut self, region: Region) {
-        let owners = self.owners.get_mut(&region.base).expect("what is released was allocated");
-        *owners -= 1;
-        if *owners == 0 {
-            self.owners.remove(&region.base);
-            self.memory.release(region);
-        }
     }
 
     /// Removes a value from L2.
@@ -400,36 +342,60 @@ impl<'a> Lowering<'a> {
     pub fn filled(&mut self, id: ValueId) {
         self.at_host.insert(id, AtHost::Slot);
     }
+}
 
-    /// Stores `factor * vector` at `dst`, or adds it. The scalar is written to the word before the
-    /// vector, which `owns` marks as free. Otherwise, and before each further part, that word is
-    /// restored afterwards.
+impl Macros for Lowering<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
+
+    /// Allocates room in L2. If L2 is full, values with the latest next use move to the host;
+    /// then resident constants are dropped.
+    ///
+    /// # Errors
+    /// There is still too little room.
+    fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
+        loop {
+            if let Some(region) = self.memory.allocate(values) {
+                self.owners.insert(region.base, 1);
+                self.plan.allocate(self.step, region);
+                return Ok(region);
+            }
+            let farthest = self
+                .in_l2
+                .keys()
+                .filter(|id| !self.pinned.contains(id))
+                // Default: values without a next use go first.
+                .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
+                .copied();
+            let Some(id) = farthest else {
+                if self.forget_kept() {
+                    continue;
+                }
+                let (node, largest) = (self.name.clone(), self.memory.largest());
+                return Err(LowerError::L2Full { node, values, largest, l2_words: self.l2_words });
+            };
+            self.store(id);
+            self.forget(id);
+        }
+    }
+
+    /// Frees a region that holds no value.
+    fn release(&mut self, region: Region) {
+        let owners = self.owners.get_mut(&region.base).expect("what is released was allocated");
+        *owners -= 1;
+        if *owners == 0 {
+            self.owners.remove(&region.base);
+            self.memory.release(region);
+        }
+    }
+
+    /// Returns the region of a constant, and loads it on first use. It stays in L2 while there is
+    /// room, at least during the current step.
     ///
     /// # Errors
     /// Too little room in L2.
-    pub fn scale(
-        &mut self,
-        [vector, scalar, dst]: [u32; 3],
-        owns: bool,
-        length: usize,
-        flags: CvoFlags,
-    ) -> Result<(), LowerError> {
-        let one = WORD_LANES;
-        for (words, part) in Code::parts(length).rev() {
-            let (source, head) = (vector + words, vector + words - 1);
-            let saved = if words == 0 && owns { None } else { Some(self.allocate(one)?) };
-            if let Some(saved) = saved {
-                self.code.copy(head, saved.base, one);
-            }
-            if scalar != head {
-                self.code.copy(scalar, head, one);
-            }
-            self.code.cvo(CvoFunc::Scale, source - 1, dst + words, part, flags);
-            if let Some(saved) = saved {
-                self.code.copy(saved.base, head, one);
-                self.release(saved);
-            }
-        }
-        Ok(())
+    fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
+        self.keep_made(name, values, |_, _| Ok(()))
     }
 }

@@ -150,11 +150,15 @@ pub struct Options {
     pub weight_bits: WeightBits,
     /// `m_tile`: maximum number of prompt tokens that are computed at once.
     pub m_tile: usize,
+    /// `kv_bits`: bits of cached keys and values of language models.
+    pub kv_bits: u32,
+    /// `weights=file`: whether weights of language models keep the codes of their file.
+    pub keeps_codes: bool,
 }
 
 /// All options of this target.
 #[rustfmt::skip] // A table.
-pub const OPTIONS: [OptionSpec; 11] = [
+pub const OPTIONS: [OptionSpec; 12] = [
     SEGMENTS,
     OptionSpec {
         key: "isa",
@@ -198,9 +202,9 @@ pub const OPTIONS: [OptionSpec; 11] = [
     },
     OptionSpec {
         key: "weights",
-        values: Values::Choice(&["stream", "memcpy", "4", "8", "auto"]),
+        values: Values::Choice(&["stream", "memcpy", "4", "8", "auto", "file"]),
         default: "stream",
-        doc: "path of weights: `stream` bypasses L2, `memcpy` loads them to L2 if there is room (`+seed`); `4`, `8` and `auto` stream and set `weight_bits`",
+        doc: "path of weights: `stream` bypasses L2, `memcpy` loads them to L2 if there is room (`+seed`); `4`, `8` and `auto` stream and set `weight_bits`; `file` keeps the 4-bit codes of a language model's file",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -229,6 +233,14 @@ pub const OPTIONS: [OptionSpec; 11] = [
         aliases: Aliases::NONE,
     },
     OptionSpec {
+        key: "kv_bits",
+        values: Values::Choice(&["4", "8"]),
+        default: "8",
+        doc: "bits of the cached keys and values of a language model; 8 needs two passes",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
+    OptionSpec {
         key: "m_tile",
         values: Values::Whole { least: 1, most: 1024 },
         default: "16",
@@ -240,6 +252,8 @@ pub const OPTIONS: [OptionSpec; 11] = [
 
 /// Default number of prompt tokens computed at once (specification 5.6).
 const M_TILE: usize = 16;
+/// Default bits of cached keys and values: with 4, they lose too much.
+const KV_BITS: u32 = 8;
 
 impl Options {
     /// Returns the default options of an instance.
@@ -256,6 +270,8 @@ impl Options {
             activations: Activations::Bits8,
             weight_bits: WeightBits::Fitting,
             m_tile: M_TILE,
+            kv_bits: KV_BITS,
+            keeps_codes: false,
         }
     }
 
@@ -279,6 +295,8 @@ impl Options {
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
             weight_bits: asked_bits(&chosen)?,
             m_tile: chosen.number("m_tile").unwrap_or(of.m_tile),
+            kv_bits: chosen.word("kv_bits", kv_bits).unwrap_or(of.kv_bits),
+            keeps_codes: chosen.text("weights") == Some("file"),
         };
         if options.isa == Isa::Ext && !config.extensions {
             let [key, value, reason] =
@@ -438,6 +456,14 @@ fn weight_bits(bits: &str) -> Option<WeightBits> {
         "4" => Some(WeightBits::Bits4),
         "8" => Some(WeightBits::Bits8),
         "auto" => Some(WeightBits::Auto),
+        _ => None,
+    }
+}
+
+fn kv_bits(bits: &str) -> Option<u32> {
+    match bits {
+        "4" => Some(4),
+        "8" => Some(8),
         _ => None,
     }
 }

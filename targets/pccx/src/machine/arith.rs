@@ -65,6 +65,8 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn of_pattern(bits: u16) -> Self::Real;
     /// Converts an `f32` to a number.
     fn of_f32(value: f32) -> Self::Real;
+    /// Converts a number to the nearest `f32`; `None` if the arithmetic has no such conversion.
+    fn to_f32(value: Self::Real) -> Option<f32>;
     /// Converts 64 random bits to an uninitialized scalar.
     fn garbage(bits: u64) -> Self::Scalar;
 
@@ -179,6 +181,10 @@ impl Arithmetic for Bits {
 
     fn of_f32(value: f32) -> f32 {
         value
+    }
+
+    fn to_f32(value: f32) -> Option<f32> {
+        Some(value)
     }
 
     fn garbage(bits: u64) -> u16 {

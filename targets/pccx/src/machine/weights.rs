@@ -91,7 +91,7 @@ pub enum WeightError {
 }
 
 /// Returns the bytes of a row of `k` weights.
-const fn row_bytes(k: usize) -> usize {
+pub(crate) const fn row_bytes(k: usize) -> usize {
     k.div_ceil(BLOCK) * WEIGHT_BLOCK_BYTES
 }
 

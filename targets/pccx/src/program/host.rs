@@ -4,6 +4,7 @@
 //! that are exchanged with L2 through windows. [`HostStep`] is the typed form of a
 //! [`HostOp`](crate::program::HostOp); [`runtime`](crate::program::runtime) executes it.
 
+mod cache;
 mod patches;
 mod section;
 mod step;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use npukit_graph::Graph;
 use serde::{Deserialize, Serialize};
 
+pub use cache::{Cache, CacheForm, HIGH, Role, eight_bits, split};
 pub use patches::lay_out;
 pub use section::{HOST, HostError, TENSORS};
 pub use step::{HostStep, StepError, Tokens};

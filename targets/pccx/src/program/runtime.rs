@@ -22,7 +22,7 @@ use crate::machine::state::MachineError;
 use crate::machine::weights::WeightError;
 use crate::machine::{AccessError, Machine};
 use crate::program::Program;
-use crate::program::host::{Host, HostStep, StepError, Tokens, lay_out};
+use crate::program::host::{Cache, CacheForm, Host, HostStep, StepError, Tokens, lay_out};
 
 /// Reason why a program did not finish.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -108,6 +108,18 @@ pub enum RunError {
         /// Index of the image.
         number: u32,
     },
+    /// A cache without vectors, or with another form.
+    #[error("host operation {index}: cache {cache} {found}; the step needs {legal}")]
+    Cache {
+        /// Index of the host operation.
+        index: usize,
+        /// Index of the cache.
+        cache: u32,
+        /// Content of the cache.
+        found: String,
+        /// Content that the step needs.
+        legal: String,
+    },
     /// Inputs that do not match the program.
     #[error(transparent)]
     Inputs(#[from] EvalError),
@@ -143,8 +155,11 @@ pub fn run(
     Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
 }
 
-/// A program on a machine with its host, for any number of runs. Between two runs, memories keep
-/// the content that the program has written.
+/// Keys and values of earlier tokens, by number.
+type Caches = BTreeMap<u32, Cache>;
+
+/// A program on a machine with its host, for any number of runs. Between two runs, memories and
+/// caches keep the content that the program has written.
 pub struct Session<'a, A: Arithmetic = Bits> {
     program: &'a Program,
     host: &'a Host,
@@ -154,6 +169,7 @@ pub struct Session<'a, A: Arithmetic = Bits> {
     images: BTreeMap<u32, Arc<A::Image>>,
     /// Weights of the program that a run has used so far.
     known: BTreeMap<u32, Arc<A::Image>>,
+    caches: Caches,
     /// Number of issued products with streamed weights.
     products: usize,
     /// Constant banks after the issued instructions.
@@ -166,6 +182,7 @@ pub(crate) struct SessionState<A: Arithmetic = Bits> {
     slots: Slots<A>,
     images: BTreeMap<u32, Arc<A::Image>>,
     known: BTreeMap<u32, Arc<A::Image>>,
+    caches: Caches,
     products: usize,
     banks: Banks,
 }
@@ -173,11 +190,16 @@ pub(crate) struct SessionState<A: Arithmetic = Bits> {
 impl<A: Arithmetic> Default for SessionState<A> {
     fn default() -> Self {
         let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
-        Self { slots, images, known, products: 0, banks: Banks::default() }
+        Self { slots, images, known, caches: Caches::new(), products: 0, banks: Banks::default() }
     }
 }
 
 impl<A: Arithmetic> SessionState<A> {
+    /// Replaces the caches by those of another state, which becomes empty.
+    pub(crate) fn take_caches(&mut self, other: &mut Self) {
+        self.caches = std::mem::take(&mut other.caches);
+    }
+
     /// Replaces the program's images by the given ones.
     pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
@@ -212,7 +234,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             machine.open_window(window.direction, window.number, bytes)?;
         }
         let (slots, images, known) = (Slots::<A>::new(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { program, host, machine, slots, images, known, products: 0, banks: Banks::default() })
+        let (caches, banks) = (Caches::new(), Banks::default());
+        Ok(Self { program, host, machine, slots, images, known, caches, products: 0, banks })
     }
 
     /// Runs the program like [`Session::run`], on values of the arithmetic. `observe` is called
@@ -275,8 +298,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
 
     /// Returns the state outside the machine, for [`Session::resume`].
     pub(crate) fn pause(self) -> SessionState<A> {
-        let Self { slots, images, known, products, banks, .. } = self;
-        SessionState { slots, images, known, products, banks }
+        let Self { slots, images, known, caches, products, banks, .. } = self;
+        SessionState { slots, images, known, caches, products, banks }
     }
 
     /// Continues with a saved state, on a machine whose windows are open.
@@ -286,8 +309,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         host: &'a Host,
         kept: SessionState<A>,
     ) -> Self {
-        let SessionState { slots, images, known, products, banks } = kept;
-        Self { program, host, machine, slots, images, known, products, banks }
+        let SessionState { slots, images, known, caches, products, banks } = kept;
+        Self { program, host, machine, slots, images, known, caches, products, banks }
     }
 
     /// Returns the weights of an image, made by the host or from the program.
@@ -345,6 +368,16 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             &HostStep::Squares { slot, row, centered, sums } => {
                 self.squares(index, slot, [row, centered.into()], sums)
             }
+            &HostStep::Append { slot, row, cache, vectors, form } => {
+                self.append(index, slot, row as usize, cache..cache.saturating_add(vectors), form)
+            }
+            &HostStep::Cached { cache, part, image, factor } => {
+                let made = self.cache(index, cache)?.image(part as usize, factor);
+                let made = made.map_err(|error| RunError::Weights { index, error })?;
+                self.images.insert(image, A::image(&Arc::new(made)));
+                Ok(())
+            }
+            &HostStep::CachedScales { cache, slot } => self.cached_scales(index, cache, slot),
             HostStep::Keys { slot, matrix, image, factor, tokens } => {
                 let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
                 let factor = A::of_f32(*factor);
@@ -552,6 +585,61 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let named = |error| RunError::Rows { index, slot: self.name(slot), error };
         let rows = A::quantized(taken.len() / features, features, &taken).map_err(named)?;
         Ok((rows, features))
+    }
+
+    fn cache(&self, index: usize, cache: u32) -> Result<&Cache, RunError> {
+        let empty =
+            || ("is empty".to_owned(), "earlier tokens: run the programs of the text in order".to_owned());
+        self.caches.get(&cache).ok_or_else(|| {
+            let (found, legal) = empty();
+            RunError::Cache { index, cache, found, legal }
+        })
+    }
+
+    /// Appends the vectors of a row of a slot to caches.
+    fn append(
+        &mut self,
+        index: usize,
+        slot: ValueId,
+        row: usize,
+        caches: Range<u32>,
+        form: CacheForm,
+    ) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
+        let (&[rows, columns], vectors) = (A::shape(&tensor), caches.len()) else {
+            return Err(wrong("rows of vectors"));
+        };
+        if row >= rows || vectors == 0 || !columns.is_multiple_of(vectors) || columns == 0 {
+            return Err(wrong(&format!("row {row} with {vectors} vectors")));
+        }
+        let values = A::floats(&tensor).ok_or_else(|| wrong("floats"))?;
+        let values = values.iter().skip(row * columns).take(columns).map(|&value| A::to_f32(value));
+        let values =
+            values.collect::<Option<Vec<f32>>>().ok_or_else(|| wrong("numbers that can be rounded"))?;
+        for (cache, vector) in caches.zip(values.chunks_exact(columns / vectors)) {
+            let held = self.caches.entry(cache).or_insert_with(|| Cache::new(form, vector.len()));
+            if held.form() != form {
+                let (found, legal) = (format!("has the form {:?}", held.form()), format!("{form:?}"));
+                return Err(RunError::Cache { index, cache, found, legal });
+            }
+            held.push(vector).map_err(|error| RunError::Rows { index, slot: self.name(slot), error })?;
+        }
+        Ok(())
+    }
+
+    /// Fills a slot with the scales of a cache, followed by zeros.
+    fn cached_scales(&mut self, index: usize, cache: u32, slot: ValueId) -> Result<(), RunError> {
+        let scales = self.cache(index, cache)?.scales();
+        let room = self.host.graph.values.get(slot.0 as usize).map(|value| value.info.shape.iter().product());
+        let count = self.host.graph.values.len();
+        let room: usize = room.ok_or(StepError::Missing { index, what: "slot", number: slot.0, count })?;
+        if scales.len() > room {
+            let (found, legal) = (format!("has {} tokens", scales.len()), format!("at most {room}"));
+            return Err(RunError::Cache { index, cache, found, legal });
+        }
+        let padded = scales.iter().copied().chain(std::iter::repeat(0.0)).take(room).map(A::of_f32).collect();
+        self.fill(index, slot, padded)
     }
 
     /// Makes weights that later products use.

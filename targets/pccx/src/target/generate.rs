@@ -30,7 +30,7 @@ pub enum GenerateError {
 }
 
 /// Seed of the machine's memories before the first token.
-const GARBAGE: u64 = 0x706C;
+pub(super) const GARBAGE: u64 = 0x706C;
 /// Maximum number of cached programs.
 const MAX_PROGRAMS: usize = 64;
 

@@ -1,13 +1,16 @@
 //! [`PccxInstance`]: assembler, disassembler and compiler of one instance.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
+use npukit_graph::language::Model;
 use npukit_target::{
     AsmProgram, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HostSide, Instance, InstanceInfo, MakeProgram, Measures, Problem, ProgramText, Reader, Step, TargetError,
-    artifact_stem, bytes_of, instance_name, program_text,
+    HostSide, Instance, InstanceInfo, MakeProgram, Measures, OptionError, Problem, ProgramText, Reader, Step,
+    TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::asm_program::{AssembledProgram, filled, waits};
@@ -21,11 +24,13 @@ use crate::host::protocol::host_side;
 use crate::isa::codec::{Codec, decode_program};
 use crate::isa::op::{INSTRUCTION_BYTES, Op};
 use crate::isa::{isa, listing};
+use crate::lower::language::LanguageOptions;
 use crate::lower::weight_bits::{Choice, Samples, resolve_without};
 use crate::lower::{self, Executable, Options, WeightBits, Weights, compile};
 use crate::program::artifact::{assembly, read_memh};
 use crate::target::PccxInstance;
 use crate::target::generate::{Decoder, Taken};
+use crate::target::language::LanguageDecoder;
 
 /// Listing format: npukit's syntax, which can be assembled again.
 const OWN: &str = "npukit";
@@ -78,8 +83,26 @@ impl PccxInstance {
     /// Returns the options with the bits of weights chosen.
     fn choice(&self, graph: &Graph, options: &CompileOptions) -> Result<Choice, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
+        if ours.keeps_codes {
+            let [key, value, reason] =
+                ["weights", "file", "only the file of a language model has codes"].map(str::to_owned);
+            return Err(OptionError { key, value, reason }.into());
+        }
         let samples = Samples { tensors: &options.samples.tensors, made_up: options.samples.made_up };
         resolve_without(options.kept, &self.config, graph, &ours, samples).map_err(TargetError::failed)
+    }
+
+    /// Returns a function that makes the programs of a language model's steps.
+    fn step_programs(&self, model: &str) -> impl Fn(Arc<Executable>) -> MakeProgram + Clone + Send + use<> {
+        let step = artifact_stem(&format!("{model}_step"), self.info.instance());
+        let (target, config) = (self.info.name.clone(), self.config.clone());
+        move |executable| {
+            let (step, target, config) = (step.clone(), target.clone(), config.clone());
+            Box::new(move || {
+                let (executable, config) = ((*executable).clone(), config.clone());
+                Box::new(PccxProgram::new(step.clone(), target.clone(), executable, config))
+            })
+        }
     }
 
     /// Assembles a text, or reads the words of a `.memh` file, which has no source places.
@@ -150,19 +173,39 @@ impl Instance for PccxInstance {
         let ours = Options::parse(&self.config, &options.options)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
         let mut decoder = decoder.map_err(TargetError::failed)?;
-        let step = artifact_stem(&format!("{}_step", model.config().name), self.info.instance());
-        let (target, config) = (self.info.name.clone(), self.config.clone());
+        let make = self.step_programs(&model.config().name);
         let take = move |tokens: &[usize], begins: bool| {
             if begins {
                 decoder.reset();
             }
             let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
-            let (executable, config) = (decoder.program(), config.clone());
-            let names = (step.clone(), target.clone());
-            let program = executable.map(|executable| -> MakeProgram {
+            Ok(Step { logits, cycles: Some(cycles), program: decoder.program().map(&make) })
+        };
+        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+    }
+
+    fn language_generator(
+        &self,
+        model: Arc<Model>,
+        options: &GeneratorOptions,
+    ) -> Result<Generator, TargetError> {
+        let ours = LanguageOptions::new(&Options::parse(&self.config, &options.options)?);
+        let make = self.step_programs(&model.description().name);
+        let decoder = LanguageDecoder::new(&self.config, ours, model, options.capacity);
+        let decoder = Arc::new(Mutex::new(decoder.map_err(TargetError::failed)?));
+        let take = move |tokens: &[usize], begins: bool| {
+            let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
+            if begins {
+                text.reset();
+            }
+            let Taken { logits, cycles } = text.take(tokens, false).map_err(TargetError::failed)?;
+            // A program is copied only if it is needed.
+            let (decoder, make) = (Arc::clone(&decoder), make.clone());
+            let program = text.last().map(|last| -> MakeProgram {
                 Box::new(move || {
-                    let (step, target) = names.clone();
-                    Box::new(PccxProgram::new(step, target, (*executable).clone(), config.clone()))
+                    let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
+                    // Default: a program that was compiled once can be compiled again.
+                    make(Arc::new(text.program(last).unwrap_or_default()))()
                 })
             });
             Ok(Step { logits, cycles: Some(cycles), program })

@@ -229,6 +229,7 @@ impl Stepped {
             Some(Ok(HostStep::Weights { image, window, .. })) => {
                 format!("sends weights {image} to host_to_l2.{window}")
             }
+            Some(Ok(HostStep::Append { slot: id, .. })) => format!("adds `{}` to its caches", slot(id)),
             Some(Ok(_)) => "makes weights and scales".to_owned(),
             Some(Err(_)) | None => "has an invalid operation".to_owned(),
         };

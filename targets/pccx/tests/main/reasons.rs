@@ -344,6 +344,8 @@ fn options_are_what_was_asked_for() {
         activations: Activations::Bits8,
         weight_bits: WeightBits::Fitting,
         m_tile: 16,
+        kv_bits: 8,
+        keeps_codes: false,
     };
     assert_eq!(Options::of(&reference), plain);
     let ext = Options { isa: Isa::Ext, rotations: Rotations::Tables, ..plain.clone() };

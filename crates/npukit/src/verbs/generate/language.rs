@@ -1,5 +1,7 @@
 //! [`Language`]: a language model with its tokenizer, and generators for it.
 
+use std::sync::Arc;
+
 use npukit_graph::decoder::{DecoderError, DecoderModel, Session};
 use npukit_import::decoder::{self, Decoder, Text};
 use npukit_numeric::Tensor;
@@ -35,18 +37,11 @@ enum Form {
 }
 
 impl Language {
-    /// Loads the model at `path`, or the embedded one. Published models are only read; `target`
-    /// must be `None` for them.
-    pub(super) fn load(path: Option<&str>, target: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
+    /// Loads the model at `path`, or the embedded one.
+    pub(super) fn load(path: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
         let is_embedded = path.is_none();
         let form = match (path, path.and_then(|path| layout(path, reader))) {
-            (Some(path), Some(layout)) => match target {
-                None => Form::Published(Box::new(Published::load(path, layout, reader)?)),
-                Some(target) => {
-                    let (path, target) = (path.to_owned(), target.to_owned());
-                    return Err(Error::FloatOnly { path, target });
-                }
-            },
+            (Some(path), Some(layout)) => Form::Published(Box::new(Published::load(path, layout, reader)?)),
             _ => described(path, reader)?,
         };
         Ok(Self { form, path: path.unwrap_or(ADDER_PATH).to_owned(), is_embedded })
@@ -113,17 +108,22 @@ impl Language {
         length: usize,
         reader: &dyn Reader,
     ) -> Result<Generator, Error> {
-        let model = match &self.form {
-            Form::Described { model, .. } => model,
-            Form::Published(published) => return Ok(published.generator()),
-        };
         let needed = length + self.most(request, length).saturating_sub(1);
         let capacity = needed.clamp(1, self.limit());
-        let Some(target) = &request.target else {
-            return Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?));
-        };
         let options = GeneratorOptions { capacity, options: request.options.clone() };
-        Ok(resolve(target, reader)?.generator(model, &options)?)
+        match (&self.form, &request.target) {
+            (Form::Described { model, .. }, None) => {
+                Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?))
+            }
+            (Form::Described { model, .. }, Some(target)) => {
+                Ok(resolve(target, reader)?.generator(model, &options)?)
+            }
+            (Form::Published(published), None) => Ok(published.generator()),
+            (Form::Published(published), Some(target)) => {
+                let model = Arc::clone(&published.model);
+                Ok(resolve(target, reader)?.language_generator(model, &options)?)
+            }
+        }
     }
 
     /// Returns the logits after each token of a prompt, `[tokens, vocabulary]`.
@@ -134,8 +134,8 @@ impl Language {
         reader: &dyn Reader,
     ) -> Result<Tensor, Error> {
         let logits = match &self.form {
-            Form::Published(published) => published.logits(prompt)?,
-            Form::Described { .. } => {
+            Form::Published(published) if request.target.is_none() => published.logits(prompt)?,
+            _ => {
                 let mut generator = self.generator(request, prompt.len(), reader)?;
                 let rows = prompt.iter().map(|&token| Ok(generator.take(&[token])?.logits));
                 rows.collect::<Result<Vec<_>, Error>>()?.concat()

@@ -14,9 +14,10 @@ pub(super) fn follow(written: WrittenData, program: &Program, host: &Host) -> Ve
     let steps: Vec<Option<HostStep>> =
         program.host_ops.iter().enumerate().map(|(index, op)| HostStep::decode(index, op).ok()).collect();
     let made = |step: &HostStep| match step {
-        HostStep::Keys { image, .. } | HostStep::Values { image, .. } | HostStep::Scales { image, .. } => {
-            Some(*image)
-        }
+        HostStep::Keys { image, .. }
+        | HostStep::Values { image, .. }
+        | HostStep::Scales { image, .. }
+        | HostStep::Cached { image, .. } => Some(*image),
         _ => None,
     };
     let to_make = steps.iter().flatten().filter_map(made).collect();
@@ -96,6 +97,13 @@ impl Follower<'_> {
                 self.use_slot(at, by, scales, all);
             }
             HostStep::Wait => {}
+            &HostStep::Append { slot, .. } => self.use_slot(at, by, slot, all),
+            HostStep::Cached { image, .. } => {
+                self.to_make.remove(image);
+            }
+            &HostStep::CachedScales { slot, .. } => {
+                self.slots.insert(slot, None);
+            }
             &HostStep::Scales { slot, start, image } => {
                 let rows = self.program.images.get(image as usize).map_or(0, |image| image.n());
                 self.use_slot(at, by, slot, start as usize..start as usize + rows);

@@ -16,6 +16,7 @@ use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::lower::steps::Layers;
 use crate::lower::work::Attention;

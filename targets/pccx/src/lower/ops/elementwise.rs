@@ -9,6 +9,7 @@ use super::attention::number;
 use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::options::{Gelu, Isa, Options};
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
@@ -145,17 +146,6 @@ impl Lowering<'_> {
         self.sigmoid_of(source.base, region.base, source.values, alpha)?;
         self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, CvoFlags::PLAIN);
         self.place(result, region);
-        Ok(())
-    }
-
-    /// Emits `1 / (1 + e^(-alpha x))`.
-    fn sigmoid_of(&mut self, src: u32, dst: u32, values: usize, alpha: f32) -> Result<(), LowerError> {
-        let (minus, one) = (self.scalar(-alpha)?, self.scalar(1.0)?);
-        let ones = self.keep(&format!("{values} ones"), || vec![1.0; values])?;
-        self.scale([src, minus, dst], true, values, CvoFlags::PLAIN)?;
-        self.code.cvo(CvoFunc::Exp, dst, dst, values, CvoFlags::PLAIN);
-        self.scale([ones.base, one, dst], true, values, CvoFlags::ADD)?;
-        self.code.cvo(CvoFunc::Recip, dst, dst, values, CvoFlags::PLAIN);
         Ok(())
     }
 

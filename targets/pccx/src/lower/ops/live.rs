@@ -7,6 +7,7 @@ use crate::config::WORD_LANES;
 use crate::isa::op::MacFlags;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::limits::MAX_ROWS;
 use crate::lower::steps::Layers;
 use crate::lower::work::Live;

@@ -8,6 +8,7 @@ use super::NodeWork;
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::limits::MAX_PIECES;
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;

@@ -7,8 +7,8 @@ use super::attention::number;
 use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc};
 use crate::lower::LowerError;
-use crate::lower::code::word;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::{Macros, Numbers};
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;
@@ -55,15 +55,6 @@ impl Layers {
     }
 }
 
-/// Words of a norm's constants: 1/N, a sum, 1, epsilon, and the root of the mean.
-struct Numbers {
-    /// Word of 1 / N; sums are stored in the next word.
-    share: u32,
-    /// Word of 1; epsilon is in the next word.
-    one: u32,
-    root: u32,
-}
-
 impl Lowering<'_> {
     /// Emits row by row: mean, squares, root of their mean, and quotient.
     ///
@@ -71,7 +62,7 @@ impl Lowering<'_> {
     /// Too little room in L2.
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, row) = (self.fetch(x)?, norm.row);
-        let numbers = self.numbers(norm)?;
+        let numbers = self.numbers(norm.row, norm.epsilon)?;
         if norm.only_roots {
             let roots = self.only_roots(norm, x, source, &numbers)?;
             self.place(result, roots);
@@ -146,16 +137,6 @@ impl Lowering<'_> {
         Ok(roots)
     }
 
-    /// Stores the root of a row's mean square, computed with MUL, in a word.
-    fn root(&mut self, numbers: &Numbers, squares: Region, from: u32, row: usize, root: u32) {
-        self.code.copy(from, squares.base, row);
-        self.code.cvo(CvoFunc::Mul, from, squares.base, row, CvoFlags::PLAIN);
-        self.code.cvo(CvoFunc::ReduceSum, squares.base, numbers.share + 1, row, CvoFlags::PLAIN);
-        self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
-        self.code.cvo(CvoFunc::Scale, numbers.one, numbers.root, 1, CvoFlags::ADD);
-        self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, CvoFlags::PLAIN);
-    }
-
     /// Emits the root of the mean square of each row; the host adds up squares, the machine does
     /// the rest. Returns one word per row.
     fn roots(&mut self, norm: &Norm, x: ValueId, numbers: &Numbers) -> Result<Region, LowerError> {
@@ -187,27 +168,5 @@ impl Lowering<'_> {
         let region = self.allocate(self.values(id))?;
         self.send(id, region);
         Ok(region)
-    }
-
-    fn numbers(&mut self, norm: &Norm) -> Result<Numbers, LowerError> {
-        let name = format!("numbers of a norm over {} with {}", norm.row, norm.epsilon);
-        let share = 1.0 / norm.row as f32;
-        let values = || [share, 0.0, 1.0, norm.epsilon, 0.0].map(word).concat();
-        let base = self.keep(&name, values)?.base;
-        Ok(Numbers { share: base, one: base + 2, root: base + 4 })
-    }
-
-    /// Subtracts the mean from a row: adds ones times its negative.
-    fn take_mean_off(&mut self, numbers: &Numbers, row: u32, length: usize) -> Result<(), LowerError> {
-        let ones = self.keep(&format!("{length} ones"), || vec![1.0; length])?;
-        let minus = self.scalar(-1.0)?;
-        self.code.cvo(CvoFunc::ReduceSum, row, numbers.share + 1, length, CvoFlags::PLAIN);
-        self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
-        let mean = self.allocate(WORD_LANES)?;
-        self.code.copy(numbers.root, mean.base, 1);
-        self.scale([mean.base, minus, mean.base], true, 1, CvoFlags::PLAIN)?;
-        self.scale([ones.base, mean.base, row], true, length, CvoFlags::ADD)?;
-        self.release(mean);
-        Ok(())
     }
 }

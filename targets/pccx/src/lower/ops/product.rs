@@ -21,6 +21,7 @@ use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::code::Code;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::lower::reason::HostReason;
 use crate::lower::steps::Layers;

@@ -13,6 +13,7 @@ use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::limits::MAX_FEATURES;
+use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::lower::options::{Isa, Options, Rotations};
 use crate::lower::reason::HostReason;

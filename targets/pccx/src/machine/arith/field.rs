@@ -118,6 +118,11 @@ impl Arithmetic for Modular {
         image_of(value)
     }
 
+    /// A field element has no place among the reals.
+    fn to_f32(_: Self::Real) -> Option<f32> {
+        None
+    }
+
     fn garbage(bits: u64) -> Element {
         Element::from_bits(bits)
     }

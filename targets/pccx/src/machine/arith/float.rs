@@ -81,6 +81,10 @@ impl Arithmetic for Reals {
         value.into()
     }
 
+    fn to_f32(value: f64) -> Option<f32> {
+        Some(value as f32)
+    }
+
     fn garbage(bits: u64) -> f64 {
         val(bits as u16).into()
     }

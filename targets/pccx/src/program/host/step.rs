@@ -7,6 +7,7 @@ use npukit_graph::op::Window;
 use thiserror::Error;
 
 use crate::program::HostOp;
+use crate::program::host::cache::{CacheForm, Role};
 
 /// Ranges of tokens of a cache.
 pub type Tokens = Vec<Range<u32>>;
@@ -118,6 +119,37 @@ pub enum HostStep {
         /// First 16-byte unit in the window.
         unit: u32,
     },
+    /// Quantizes the vectors of a row of a slot, and appends each to a cache of its own.
+    Append {
+        /// Slot of the rows, `[rows, vectors * features]`.
+        slot: ValueId,
+        /// Index of the row.
+        row: u32,
+        /// Index of the first vector's cache; the next vectors have the next ones.
+        cache: u32,
+        /// Number of vectors.
+        vectors: u32,
+        /// Form of the caches.
+        form: CacheForm,
+    },
+    /// Makes weights of all vectors in a cache.
+    Cached {
+        /// Index of the cache.
+        cache: u32,
+        /// Part of the codes: 0 is the high one.
+        part: u32,
+        /// Index of the weight image.
+        image: u32,
+        /// Factor of all scales.
+        factor: f32,
+    },
+    /// Fills a slot with the scales of the vectors in a cache, followed by zeros.
+    CachedScales {
+        /// Index of the cache.
+        cache: u32,
+        /// Slot of the scales, `[values]`.
+        slot: ValueId,
+    },
     /// Writes the rows of an image, followed by its scales in `f32`, to a window for MEMCPY.
     Weights {
         /// Index of the weight image.
@@ -143,7 +175,10 @@ mod kind {
     pub const WEIGHTS: u32 = 9;
     pub const PATCHES: u32 = 10;
     pub const PART: u32 = 11;
-    pub const LAST: u32 = PART;
+    pub const APPEND: u32 = 12;
+    pub const CACHED: u32 = 13;
+    pub const CACHED_SCALES: u32 = 14;
+    pub const LAST: u32 = CACHED_SCALES;
 }
 
 /// Reason why a host operation is invalid.
@@ -215,6 +250,17 @@ impl HostStep {
             Self::Part { slot, start, values, window, unit } => {
                 (kind::PART, vec![slot.0, *start, *values, *window, *unit])
             }
+            Self::Append { slot, row, cache, vectors, form } => {
+                let CacheForm { role, bits, window } = *form;
+                let is_values = u32::from(role == Role::Values);
+                // 0 is no window: a window of no vector is illegal.
+                let window = window.unwrap_or(0);
+                (kind::APPEND, vec![slot.0, *row, *cache, *vectors, is_values, bits, window])
+            }
+            Self::Cached { cache, part, image, factor } => {
+                (kind::CACHED, vec![*cache, *part, *image, factor.to_bits()])
+            }
+            Self::CachedScales { cache, slot } => (kind::CACHED_SCALES, vec![*cache, slot.0]),
             Self::Scales { slot, start, image } => (kind::SCALES, vec![slot.0, *start, *image]),
             Self::Weights { image, window, unit } => (kind::WEIGHTS, vec![*image, *window, *unit]),
             Self::Keys { slot, matrix, image, factor, tokens } => {
@@ -259,6 +305,20 @@ impl HostStep {
                 Ok(Self::Part { slot: ValueId(slot), start, values, window, unit })
             }
             (kind::PART, _) => Err(wrong("a slot, an element, a number, a window and a unit")),
+            (kind::APPEND, &[slot, row, cache, vectors, is_values @ 0..=1, bits @ (4 | 8), window]) => {
+                let role = if is_values == 1 { Role::Values } else { Role::Keys };
+                let form = CacheForm { role, bits, window: (window > 0).then_some(window) };
+                Ok(Self::Append { slot: ValueId(slot), row, cache, vectors, form })
+            }
+            (kind::APPEND, _) => {
+                Err(wrong("a slot, a row, a cache, a number, 0 or 1, 4 or 8 bits, and a window"))
+            }
+            (kind::CACHED, &[cache, part, image, factor]) => {
+                Ok(Self::Cached { cache, part, image, factor: f32::from_bits(factor) })
+            }
+            (kind::CACHED, _) => Err(wrong("a cache, a part, an image and a factor")),
+            (kind::CACHED_SCALES, &[cache, slot]) => Ok(Self::CachedScales { cache, slot: ValueId(slot) }),
+            (kind::CACHED_SCALES, _) => Err(wrong("a cache and a slot")),
             (kind::SCALES, &[slot, start, image]) => Ok(Self::Scales { slot: ValueId(slot), start, image }),
             (kind::SCALES, _) => Err(wrong("a slot, an element and an image")),
             (kind::WEIGHTS, &[image, window, unit]) => Ok(Self::Weights { image, window, unit }),
@@ -304,7 +364,7 @@ mod tests {
     proptest! {
         /// Every operation that can be decoded is encoded to the same; nothing panics.
         #[test]
-        fn steps_survive_the_container(kind in 0u32..13, operands in prop::collection::vec(0u32..9, 0..13)) {
+        fn steps_survive_the_container(kind in 0u32..16, operands in prop::collection::vec(0u32..9, 0..13)) {
             let op = HostOp { position: 3, kind, operands };
             if let Ok(step) = HostStep::decode(0, &op) {
                 prop_assert_eq!(step.encode(3), op);

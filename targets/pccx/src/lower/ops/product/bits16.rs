@@ -9,6 +9,7 @@ use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::machine::weights::WeightImage;
 

@@ -7,6 +7,7 @@ use crate::config::{WINDOW_UNITS, WORD_LANES};
 use crate::isa::op::MacFlags;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
+use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::lower::work::Product;
 

@@ -175,7 +175,9 @@ pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
             let reads = node.inputs.iter().map(|&id| (all(id), Reach::All)).collect();
             Flow { writes: node.outputs.iter().map(|&id| all(id)).collect(), reads, is_scaled: false }
         }
-        HostStep::Keys { slot, .. } => Flow { reads: vec![(all(slot), Reach::All)], ..Flow::default() },
+        HostStep::Keys { slot, .. } | HostStep::Append { slot, .. } => {
+            Flow { reads: vec![(all(slot), Reach::All)], ..Flow::default() }
+        }
         HostStep::Values { slot, scales, .. } => {
             Flow { writes: vec![all(scales)], reads: vec![(all(slot), Reach::All)], is_scaled: false }
         }
@@ -184,6 +186,7 @@ pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
             let count = values(slot).saturating_sub(start as usize);
             Flow { reads: vec![(part(slot, start, count), Reach::All)], ..Flow::default() }
         }
-        HostStep::Wait | HostStep::Weights { .. } => Flow::default(),
+        HostStep::CachedScales { slot, .. } => Flow { writes: vec![all(slot)], ..Flow::default() },
+        HostStep::Wait | HostStep::Weights { .. } | HostStep::Cached { .. } => Flow::default(),
     }
 }

@@ -1,0 +1,259 @@
+//! [`Cache`]: keys or values of the earlier tokens of a text, as weights of products. Source:
+//! specification 5.5.
+
+use npukit_graph::quantize::rows::{Int4Rows, RowsError};
+use npukit_numeric::BLOCK;
+
+use crate::machine::weights::{WeightError, WeightImage, row_bytes};
+
+/// Largest code of 8 bits whose high part, -7 to 7, and low part, -8 to 7, have 4 bits each.
+pub const LARGEST_CODE: i8 = 119;
+/// Factor of the high part of an 8-bit code.
+pub const HIGH: f32 = 16.0;
+
+/// Use of cached vectors in products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Each vector is a row of weights.
+    Keys,
+    /// Each vector is a column of weights.
+    Values,
+}
+
+/// Form of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CacheForm {
+    /// Use of the vectors.
+    pub role: Role,
+    /// Bits of a code: 4, or 8 in two parts.
+    pub bits: u32,
+    /// Number of latest vectors that are kept; `None` for all.
+    pub window: Option<u32>,
+}
+
+impl CacheForm {
+    /// Returns the number of 4-bit parts of a code.
+    pub const fn parts(self) -> usize {
+        self.bits as usize / 4
+    }
+}
+
+/// Quantized vectors, one per token, with a scale each.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    form: CacheForm,
+    features: usize,
+    /// Place of the next vector; the oldest one is replaced if the window is full.
+    next: usize,
+    scales: Vec<f32>,
+    /// Rows of weights of each part, the high part first. Rows of values have space for `room`
+    /// tokens.
+    parts: Vec<Vec<u8>>,
+    room: usize,
+}
+
+impl Cache {
+    /// Creates an empty cache of vectors of `features` values.
+    pub fn new(form: CacheForm, features: usize) -> Self {
+        let parts = vec![Vec::new(); form.parts()];
+        Self { form, features, next: 0, scales: Vec::new(), parts, room: 0 }
+    }
+
+    /// Returns the form.
+    pub const fn form(&self) -> CacheForm {
+        self.form
+    }
+
+    /// Returns the scale of each vector.
+    pub fn scales(&self) -> &[f32] {
+        &self.scales
+    }
+
+    /// Quantizes a vector, and appends it or replaces the oldest one.
+    ///
+    /// # Errors
+    /// Another number of features, or values that are not finite.
+    pub fn push(&mut self, vector: &[f32]) -> Result<(), RowsError> {
+        let (scale, parts) = quantize(vector, self.features, self.form.bits)?;
+        let place = self.next;
+        if place == self.scales.len() {
+            self.scales.push(scale);
+        } else {
+            self.scales[place] = scale;
+        }
+        let window = self.form.window.map(|window| window as usize);
+        self.next = if Some(place + 1) == window { 0 } else { place + 1 };
+        for (part, codes) in parts.into_iter().enumerate() {
+            match self.form.role {
+                Role::Keys => self.put_row(part, place, &codes),
+                Role::Values => self.put_column(part, place, &codes),
+            }
+        }
+        self.room = self.room.max(room_for(place + 1));
+        Ok(())
+    }
+
+    fn put_row(&mut self, part: usize, place: usize, codes: &[i8]) {
+        let pitch = row_bytes(self.features);
+        let rows = &mut self.parts[part];
+        rows.resize(rows.len().max((place + 1) * pitch), 0);
+        let row = &mut rows[place * pitch..][..pitch];
+        row.fill(0);
+        codes.iter().enumerate().for_each(|(column, &code)| put(row, column, code));
+    }
+
+    fn put_column(&mut self, part: usize, place: usize, codes: &[i8]) {
+        let (old, room) = (row_bytes(self.room), room_for(place + 1).max(self.room));
+        let pitch = row_bytes(room);
+        if pitch > old {
+            let mut rows = vec![0; self.features * pitch];
+            for (row, content) in rows.chunks_exact_mut(pitch).zip(self.parts[part].chunks_exact(old.max(1)))
+            {
+                row[..old].copy_from_slice(content);
+            }
+            self.parts[part] = rows;
+        }
+        for (row, &code) in self.parts[part].chunks_exact_mut(pitch).zip(codes) {
+            put(row, place, code);
+        }
+    }
+
+    /// Returns a part, the high part first, as weights: keys `[tokens, features]` with their scales
+    /// times `factor`, values `[features, tokens]` without the scales of the tokens.
+    ///
+    /// # Errors
+    /// A number of tokens that weights cannot have, such as 0.
+    pub fn image(&self, part: usize, factor: f32) -> Result<WeightImage, WeightError> {
+        let tokens = self.scales.len();
+        let own = if self.form.bits == 8 && part == 0 { HIGH } else { 1.0 };
+        // Default: a part that the form does not have is empty, and so has a wrong number of bytes.
+        let content = self.parts.get(part).map(Vec::as_slice).unwrap_or_default();
+        match self.form.role {
+            Role::Keys => {
+                let scales = self.scales.iter().map(|scale| scale * factor * own).collect();
+                WeightImage::with_rows(tokens, self.features, content.to_vec(), Some(scales))
+            }
+            Role::Values => {
+                let (pitch, used) = (row_bytes(self.room), row_bytes(tokens));
+                let rows = content.chunks_exact(pitch.max(1)).flat_map(|row| &row[..used]);
+                let scales = vec![own * factor; self.features];
+                WeightImage::with_rows(self.features, tokens, rows.copied().collect(), Some(scales))
+            }
+        }
+    }
+}
+
+/// Returns the scale and the codes of each part of a vector, the high part first.
+fn quantize(vector: &[f32], features: usize, bits: u32) -> Result<(f32, Vec<Vec<i8>>), RowsError> {
+    // Also checks the values.
+    let rows = Int4Rows::new(1, features, vector)?;
+    if bits == 4 {
+        return Ok((rows.scales()[0], vec![rows.codes().to_vec()]));
+    }
+    let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let (scale, codes) = eight_bits(vector, largest);
+    let [high, low] = split(&codes);
+    Ok((scale, vec![high, low]))
+}
+
+/// Returns codes of -119 to 119 for values up to `largest`, rounded to nearest with ties to even,
+/// and their scale.
+pub fn eight_bits(values: &[f32], largest: f32) -> (f32, Vec<i8>) {
+    let scale = if largest > 0.0 { largest / f32::from(LARGEST_CODE) } else { 1.0 };
+    let limit = f32::from(LARGEST_CODE);
+    let code = |value: &f32| (value / scale).round_ties_even().clamp(-limit, limit) as i8;
+    (scale, values.iter().map(code).collect())
+}
+
+/// Returns the high and the low part of codes: `16 * high + low`.
+pub fn split(codes: &[i8]) -> [Vec<i8>; 2] {
+    let high = |&code: &i8| ((i16::from(code) + 8) >> 4) as i8;
+    let low = |&code: &i8| ((code as u8).wrapping_add(8) & 15) as i8 - 8;
+    [codes.iter().map(high).collect(), codes.iter().map(low).collect()]
+}
+
+/// Writes a code to a row of weights.
+fn put(row: &mut [u8], column: usize, code: i8) {
+    let (byte, shift) = (&mut row[column / 2], column % 2 * 4);
+    *byte = *byte & !(0xF << shift) | (code as u8 & 0xF) << shift;
+}
+
+/// Returns the number of tokens for which space is reserved, at least `tokens`.
+fn room_for(tokens: usize) -> usize {
+    tokens.next_power_of_two().max(BLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns the values that a cache stands for, `[tokens, features]`.
+    fn values_of(cache: &Cache) -> Vec<f32> {
+        let tokens = cache.scales().len();
+        let images: Vec<WeightImage> =
+            (0..cache.form.parts()).map(|part| cache.image(part, 1.0).unwrap()).collect();
+        let value = |token: usize, feature: usize| -> f32 {
+            let weight = |image: &WeightImage| match cache.form.role {
+                Role::Keys => {
+                    f32::from(image.weight(token, feature).unwrap()) * image.scales().unwrap()[token]
+                }
+                Role::Values => {
+                    let code = f32::from(image.weight(feature, token).unwrap());
+                    code * image.scales().unwrap()[feature] * cache.scales()[token]
+                }
+            };
+            images.iter().map(weight).sum()
+        };
+        (0..tokens)
+            .flat_map(|token| (0..cache.features).map(move |feature| (token, feature)))
+            .map(|(token, feature)| value(token, feature))
+            .collect()
+    }
+
+    proptest! {
+        /// The latest vectors are kept, each within half a step.
+        #[test]
+        fn caches_hold_the_latest_vectors(
+            vectors in prop::collection::vec(prop::collection::vec(-4f32..4.0, 24), 1..80),
+            is_keys: bool,
+            is_wide: bool,
+            window in prop::option::of(1u32..40),
+        ) {
+            let role = if is_keys { Role::Keys } else { Role::Values };
+            let form = CacheForm { role, bits: if is_wide { 8 } else { 4 }, window };
+            let mut cache = Cache::new(form, 24);
+            vectors.iter().for_each(|vector| cache.push(vector).unwrap());
+            let kept = window.map_or(vectors.len(), |window| vectors.len().min(window as usize));
+            let found = values_of(&cache);
+            prop_assert_eq!(found.len(), kept * 24);
+            for (age, vector) in vectors.iter().rev().take(kept).enumerate() {
+                let place = (vectors.len() - 1 - age) % window.map_or(vectors.len(), |window| window as usize);
+                let largest = vector.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+                let step = largest / if is_wide { 119.0 } else { 7.0 };
+                for (value, found) in vector.iter().zip(&found[24 * place..]) {
+                    prop_assert!((value - found).abs() <= 0.5001 * step, "{} {} {}", value, found, step);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_of_eight_bits_have_two_parts_of_four() {
+        let codes: Vec<i8> = (-LARGEST_CODE..=LARGEST_CODE).collect();
+        let [high, low] = split(&codes);
+        for (code, (high, low)) in codes.iter().zip(high.into_iter().zip(low)) {
+            assert!((-7..=7).contains(&high) && (-8..=7).contains(&low), "{code}");
+            assert_eq!(16 * i16::from(high) + i16::from(low), i16::from(*code));
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_refused() {
+        let form = CacheForm { role: Role::Keys, bits: 8, window: None };
+        assert!(Cache::new(form, 2).push(&[1.0, f32::NAN]).is_err());
+        assert!(Cache::new(form, 2).push(&[1.0]).is_err());
+        assert!(Cache::new(form, 2).image(0, 1.0).is_err());
+    }
+}
