@@ -65,10 +65,15 @@ impl Emitter<'_> {
             (0..self.tokens).flat_map(|row| (0..of.heads).map(move |head| [row, head])).collect();
         let group = room.clamp(1, all.len());
         let shares = self.allocate(group * most)?;
-        if !self.has_mul() || of.attention_cap.is_some() {
-            // The host and functions of all values also read those after the last token.
-            let zeros = self.constant("zeros", vec![shares.values], vec![0.0; shares.values])?;
-            self.code.send_first(zeros, shares);
+        // The host and functions of all values also read those after the last token.
+        let read_whole = match of.attention_cap {
+            Some(_) => vec![shares, scores[0], scores[1]],
+            None if !self.has_mul() => vec![shares],
+            None => Vec::new(),
+        };
+        for region in read_whole {
+            let zeros = self.constant("zeros", vec![region.values], vec![0.0; region.values])?;
+            self.code.send_first(zeros, region);
         }
         for heads in all.chunks(group) {
             for (index, &[row, head]) in heads.iter().enumerate() {
