@@ -304,7 +304,7 @@ def test_keywords_of_messages_are_those_of_the_package():
 # Options of the command that have no keyword: of files, of its output and of handwritten programs.
 OF_THE_COMMAND = {
     "bounds", "cycles", "dump", "emit", "eval-set", "exe", "feedback", "from-samples", "host", "ids", "json", "labels", "listing",
-    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model", "shapes-from",
+    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model",
     "strict", "strict-draft", "svg", "technology", "trace", "trace-range",
 }  # fmt: skip
 CRATES = pathlib.Path(__file__).parents[2] / "crates"

@@ -30,7 +30,7 @@ pub fn traced(
 ) -> Result<Report, Failure> {
     let (inputs, preprocess) = (request.inputs.clone(), request.preprocess.clone());
     let request =
-        trace::Request { source, model: request.shapes_from.clone(), inputs, preprocess, unlimited };
+        trace::Request { source, model: request.model.clone(), inputs, preprocess, unlimited };
     Ok(trace(&request, out, context())?)
 }
 
