@@ -64,7 +64,7 @@ pub use parts::{Parts, Terminal};
 pub fn main(parts: Option<&Parts>) -> ExitCode {
     commands::complete(command);
     color::set(color::of(env::args_os()));
-    let mut command = usage::uncolored(command(), env::args_os());
+    let mut command = usage::uncolored(with_options_in_help(command()), env::args_os());
     let matches = match parse(&mut command) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -94,6 +94,19 @@ pub fn main(parts: Option<&Parts>) -> ExitCode {
         Ok(answer) => finish(&cli, verb(&cli, &matches), observe::timed(&cli, answer, &watch)),
         Err(failure) => fail(json, failure),
     }
+}
+
+/// Restricts the help to the options of the target that the command line or the settings name.
+fn with_options_in_help(command: Command) -> Command {
+    if !usage::wants_help(env::args_os()) {
+        return command;
+    }
+    let target = match usage::target(env::args_os()) {
+        Some(spec) => settings::accelerator(&spec),
+        // Invalid settings are reported by the verbs, and not by their help.
+        None => Settings::read(&command).ok().and_then(|settings| settings.accelerator()),
+    };
+    options::in_help_of(command, target)
 }
 
 /// Parses the command line. A verb is required, unless the version is requested. Without any
