@@ -164,7 +164,8 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     };
     if !(cli.verbosity.quiet && answer.success) {
         // Notes are lost if standard error is closed; the status still reports the result.
-        let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+        let notes = paint(&answer.notes, color::is_on(&io::stderr()));
+        let _ = io::stderr().lock().write_all(notes.as_bytes());
     }
     let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
     match (printed, answer.success) {
@@ -203,21 +204,22 @@ fn print(text: &str) -> io::Result<()> {
 
 fn complain(failure: &Failure) -> ExitCode {
     // Colors are control characters: if there are others, the message is printed without color.
-    let plain = rendered(failure, miette::GraphicalTheme::none());
+    let plain = rendered(failure, miette::GraphicalTheme::none(), false);
     let text = match printable(&plain) {
-        Cow::Borrowed(_) => rendered(failure, theme()),
+        Cow::Borrowed(_) => rendered(failure, theme(), color::is_on(&io::stderr())),
         Cow::Owned(escaped) => escaped,
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(if failure.is_usage() { USAGE } else { AT_FAULT })
 }
 
-fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
+fn rendered(failure: &Failure, theme: miette::GraphicalTheme, has_colors: bool) -> String {
     if let Some(report) = failure.refusal() {
-        return commands::refusal(report);
+        return paint(&commands::refusal(report), has_colors);
     }
     // The message is below the report that it refers to.
-    let mut text = failure.proof().map(|report| commands::proof(report) + "\n").unwrap_or_default(); // Default: no proof.
+    let proof = failure.proof().map(|report| paint(&commands::proof(report), has_colors) + "\n");
+    let mut text = proof.unwrap_or_default(); // Default: no proof.
     // A command for copying must stay on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);

@@ -123,8 +123,10 @@ fn text(report: &Report) -> String {
     text += &format!("\n{}\n", parts(&report.compared));
     text += &remarks(&report.notes, &report.warnings);
     text += &match &report.difference {
-        None => "equal\n".to_owned(),
-        Some(difference) => line(&format!("first difference: {}", difference.message)),
+        None => Mark::Success.first_line("equal\n"),
+        Some(difference) => {
+            Mark::Fault.first_line(&line(&format!("first difference: {}", difference.message)))
+        }
     };
     text
 }
