@@ -93,7 +93,20 @@ pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
         write_all(&[(path.clone(), waves)])?;
         end = format!("wrote {}\n", path.display());
     }
+    end += &next(&report, args);
     Ok(Answer::new(text(&report) + &end, &report).with_success(report.equal))
+}
+
+/// Formats how to look at the first difference, if the debugger can go there.
+fn next(report: &Report, args: &CosimArgs) -> String {
+    let difference = report.difference.as_ref().filter(|difference| difference.segment.is_none());
+    let Some(instruction) = difference.and_then(|difference| difference.instruction) else {
+        return String::new();
+    };
+    let target = args.source.target.iter().map(|target| format!(" --target {target}"));
+    let inputs = args.inputs.iter().map(|input| format!(" --input {input}"));
+    let options: String = target.chain(inputs).collect();
+    line(&format!("next: npu debug {}{options}, then `goto instruction {instruction}`", args.source.path))
 }
 
 fn text(report: &Report) -> String {

@@ -193,10 +193,13 @@ impl<'r> Done<'r> {
         let build = Build::of(cosim.circuit, self.own, false);
         let Simulated { seen, seconds } = self.simulator.simulate(&build, cosim.run)?;
         self.seconds += seconds;
-        let judgement = {
+        let mut judgement = {
             let _phase = Phase::begin("compare");
             (cosim.compare)(&seen)?
         };
+        if let Some(difference) = self.first_of(cosim, &judgement) {
+            judgement.difference = Some(difference);
+        }
         if self.request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
             let around = judgement.difference.as_ref().and_then(|difference| difference.cycle);
             self.waves = Some(waves(cosim, self.own, around, self.simulator)?);
@@ -204,6 +207,42 @@ impl<'r> Done<'r> {
         self.simulated += judgement.simulated;
         self.judgements.push(judgement);
         Ok(())
+    }
+
+    /// Returns the difference after the first instruction that leaves one in a memory, if this is not
+    /// the difference of the judgement, which names the last writer of a number. Repeats the run
+    /// with fewer instructions, by bisection.
+    fn first_of(&self, cosim: &CosimRun<'_>, judgement: &CosimJudgement) -> Option<CosimDifference> {
+        let of_memory = judgement.difference.as_ref().filter(|difference| difference.address.is_some())?;
+        let _phase = Phase::begin("find the first difference");
+        let (mut equal, mut different, mut found) = (0, of_memory.instruction? as usize + 1, None);
+        while equal + 1 < different {
+            let middle = equal.midpoint(different);
+            match self.difference_in_memory(cosim, middle) {
+                Ok(Some(difference)) => (different, found) = (middle, Some(difference)),
+                Ok(None) => equal = middle,
+                // A shorter run that fails does not hide the difference.
+                Err(_) => break,
+            }
+        }
+        found
+    }
+
+    /// Runs the first `count` instructions, and returns the difference that they leave in a memory.
+    fn difference_in_memory(
+        &self,
+        cosim: &CosimRun<'_>,
+        count: usize,
+    ) -> Result<Option<CosimDifference>, Error> {
+        let mut judged = None;
+        let run = &mut |first: &CosimRun<'_>| {
+            let build = Build::of(first.circuit, self.own, false);
+            let seen = self.simulator.simulate(&build, first.run).map_err(Error::from);
+            judged = Some(seen.and_then(|simulated| Ok((first.compare)(&simulated.seen)?)));
+        };
+        (cosim.first)(count, run)?;
+        let difference = judged.transpose()?.and_then(|judgement| judgement.difference);
+        Ok(difference.filter(|difference| difference.address.is_some()))
     }
 
     /// Names the segment that differs, if there are several.
