@@ -16,7 +16,7 @@ use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::requests::{calibration_with, context, input_files, preprocess_samples, source};
 use crate::table::{Cell, Column, Row, facts, table, thousands};
-use crate::text::remarks;
+use crate::text::{remarks, written};
 use crate::verbosity::TimingsArgs;
 use crate::verilator::Verilator;
 
@@ -62,6 +62,8 @@ pub struct CosimArgs {
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
     /// Write waveforms around the first difference, or of the start without one
+    ///
+    /// View settings for GTKWave (`.gtkw`) are written next to it.
     #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
@@ -84,14 +86,15 @@ pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
         response_latency: args.response_latency,
         stalls: args.stalls,
         rtl: args.rtl.clone(),
-        waves: args.waves.is_some(),
+        waves: args.waves.as_ref().map(|path| path.display().to_string()),
     };
     check_apart(args.waves.iter().map(PathBuf::as_path))?;
     let (report, waves) = cosim(&request, &Verilator, context())?;
     let mut end = String::new();
     if let (Some(path), Some(waves)) = (&args.waves, &waves) {
-        write_all(&[(path.clone(), waves)])?;
-        end = format!("wrote {}\n", path.display());
+        let save = path.with_extension("gtkw");
+        write_all(&[(path.clone(), &waves.fst[..]), (save.clone(), &waves.gtkwave[..])])?;
+        end = written([&**path, &*save]);
     }
     end += &next(&report, args);
     Ok(Answer::new(text(&report) + &end, &report).with_success(report.equal))

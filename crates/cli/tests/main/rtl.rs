@@ -162,6 +162,7 @@ fn a_circuit_that_computes_otherwise_is_found_out() {
     assert!(text.contains("next: npu debug") && text.contains(&next), "{text}");
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"], "cycles do not depend on values");
     assert!(std::fs::read(npu.path("w.fst")).unwrap().len() > 1000, "waveforms are there");
+    assert!(std::fs::read_to_string(npu.path("w.gtkw")).unwrap().contains("TOP.accepts"), "so is their view");
 }
 
 #[needs(NPUKIT_VERILATOR)]

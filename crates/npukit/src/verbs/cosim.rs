@@ -44,8 +44,19 @@ pub struct Request {
     pub stalls: Option<u64>,
     /// Folder of a modified circuit, in the form that `npu rtl` writes.
     pub rtl: Option<String>,
-    /// Whether to record waveforms around the first difference, or from the start without one.
-    pub waves: bool,
+    /// Future path of waveforms, if requested: around the first difference, or from the start
+    /// without one.
+    pub waves: Option<String>,
+}
+
+/// Waveforms of a circuit, and settings to display them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waves {
+    /// Waveforms in FST format, `.fst`.
+    pub fst: Vec<u8>,
+    /// GTKWave save file, `.gtkw`, with the signals of the outermost module.
+    pub gtkwave: Vec<u8>,
 }
 
 /// Comparison of a circuit with machine and clock.
@@ -87,8 +98,8 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// Runs all samples on the circuit, up to the first that differs. Also returns the waveforms (FST),
-/// if requested.
+/// Runs all samples on the circuit, up to the first that differs. Also returns the waveforms, if
+/// requested.
 ///
 /// # Errors
 ///
@@ -104,7 +115,7 @@ pub fn cosim(
     request: &Request,
     simulator: &dyn Simulator,
     context: Context<'_>,
-) -> Result<(Report, Option<Vec<u8>>), Error> {
+) -> Result<(Report, Option<Waves>), Error> {
     let own = request.rtl.as_deref().map(|folder| own::files(folder, context.reader)).transpose()?;
     // Default: npukit's own circuit.
     let own = own.unwrap_or_default();
@@ -139,7 +150,7 @@ struct Done<'r> {
     simulated: u64,
     circuit: String,
     seconds: f64,
-    waves: Option<Vec<u8>>,
+    waves: Option<Waves>,
 }
 
 impl<'r> Done<'r> {
@@ -200,9 +211,12 @@ impl<'r> Done<'r> {
         if let Some(difference) = self.first_of(cosim, &judgement) {
             judgement.difference = Some(difference);
         }
-        if self.request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
+        let is_wanted = judgement.difference.is_some() || self.waves.is_none();
+        if let Some(path) = self.request.waves.as_deref().filter(|_| is_wanted) {
             let around = judgement.difference.as_ref().and_then(|difference| difference.cycle);
-            self.waves = Some(waves(cosim, self.own, around, self.simulator)?);
+            let vcd = waves(cosim, self.own, around, self.simulator)?;
+            let _phase = Phase::begin("write waveforms");
+            self.waves = Some(Waves { fst: vcd::to_fst(WAVES, &vcd)?, gtkwave: vcd::save_file(&vcd, path) });
         }
         self.simulated += judgement.simulated;
         self.judgements.push(judgement);
@@ -316,8 +330,8 @@ impl<'r> Done<'r> {
 /// Number of cycles of waveforms before and after the requested cycle.
 const AROUND: u64 = 512;
 
-/// Records waveforms around a cycle, or from the start: repeats the run in a simulator that writes
-/// them.
+/// Records waveforms (VCD) around a cycle, or from the start: repeats the run in a simulator that
+/// writes them.
 fn waves(
     cosim: &CosimRun<'_>,
     own: &[npukit_target::rtl::File],
@@ -334,8 +348,7 @@ fn waves(
     let mut seen = simulator.simulate(&Build::of(cosim.circuit, own, true), &run)?.seen;
     let missing =
         || SimulatorError::Output { file: WAVES.to_owned(), reason: "it was not written".to_owned() };
-    let _phase = Phase::begin("write waveforms");
-    Ok(vcd::to_fst(WAVES, &seen.remove(WAVES).ok_or_else(missing)?)?)
+    Ok(seen.remove(WAVES).ok_or_else(missing)?)
 }
 
 const WAVES: &str = "waves.vcd";
