@@ -87,8 +87,8 @@ pub fn is_on(stream: &impl RawStream) -> bool {
 /// Start of the lines that warn.
 const WARNING: &str = "warning:";
 
-/// Prepares a report for a terminal: escapes control sequences, and colors marked lines and the word
-/// of warnings if `is_on`.
+/// Prepares a report for a terminal: escapes control sequences, and colors marked lines and
+/// warnings if `is_on`.
 pub fn paint(report: &str, is_on: bool) -> String {
     report.split_inclusive('\n').map(|line| painted(line, is_on)).collect()
 }

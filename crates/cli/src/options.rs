@@ -1,7 +1,7 @@
 //! Flags for the options that targets declare: [`CompileOptions`] and [`TimeOptions`].
 //!
-//! An option of several targets is one flag, with a line of help for each target. `--help` lists the
-//! options of the target that is given, and without a target none; manual pages list all of them.
+//! An option of several targets is one flag, with a line of help for each target. `--help` lists
+//! the options of the target that is given, and without a target none; manual pages list all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -167,10 +167,10 @@ pub fn any() -> Arg {
         .value_name("KEY=VALUE")
         .value_parser(key_and_value)
         .action(ArgAction::Append)
-        .help("Option of the target; --help with --target lists them")
+        .help("Option of the target, as listed by --help")
         .long_help(
-            "Option of the target\n\n`--target tcu --help` lists the options of tcu, as `npu targets tcu --options` does. Each \
-             is also a flag: `--option strategy=local-vars` is `--strategy local-vars`. May be given several times.",
+            "Option of the target\n\n`--help` with `--target TARGET` lists the options of TARGET, as `npu targets TARGET \
+             --options` does. Each is also a flag: `--option key=word` is `--key word`. May be given several times.",
         )
         .help_heading(TARGET)
 }
@@ -242,7 +242,9 @@ mod tests {
             assert!(!text(verb, None).contains(HEADING), "{verb}");
         }
         // The parser still accepts them.
-        let line = ["npu", "compile", "m.onnx", "--target", "tcu", "--strategy", "local-vars"];
-        assert!(in_help_of(command(), None).try_get_matches_from(line).is_ok());
+        for (_, spec) in declared().filter(|(_, spec)| spec.stage == Stage::Compile) {
+            let flag = format!("--{}=word", spec.key);
+            assert!(in_help_of(command(), None).try_get_matches_from(["npu", "compile", "m", &flag]).is_ok());
+        }
     }
 }

@@ -199,7 +199,8 @@ impl Debugger {
             _ => String::new(),
         };
         let here = self.instruction_here();
-        let line = here.and_then(|here| self.source_text(here, &|line| format!("{}:{}", line.file, line.line)));
+        let line =
+            here.and_then(|here| self.source_text(here, &|line| format!("{}:{}", line.file, line.line)));
         let line = line.map(|line| format!(" ({line})"));
         // Default: a program in words has no source lines.
         format!("{stop}{}{}\n", self.step_line(self.position()), line.unwrap_or_default())

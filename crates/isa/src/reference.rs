@@ -167,7 +167,7 @@ fn cells(row: &InstructionSpec) -> Vec<[String; 4]> {
 }
 
 /// Longest list of values in a table, in characters. A longer one is below the table.
-const MAX_LIST: usize = 40;
+const MAX_LIST: usize = 90;
 
 /// Whether the values of a field are listed below the table.
 fn is_listed(field: &Field) -> bool {
@@ -205,7 +205,9 @@ fn markdown_list(field: &Field) -> String {
 fn values(field: &Field) -> String {
     match field.bias() {
         _ if is_listed(field) => match &field.kind {
-            FieldKind::Choice { open: true, .. } => format!("listed below, or up to {}", field.max()),
+            FieldKind::Choice { names, open: true } if names.len() as u64 <= field.max() => {
+                format!("listed below, or up to {}", field.max())
+            }
             _ => "listed below".to_owned(),
         },
         _ if matches!(field.kind, FieldKind::Power { .. }) => format!("{}, stored as log2", field.legal()),

@@ -264,7 +264,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// Identifier of the first frame of a macro call, after those of the step and its layer.
+/// Identifier of the first frame of a macro call, after the frames of the step and its layer.
 const FIRST_CALLER: usize = 3;
 
 /// Returns the stack: the next step, the macro calls that generated it, and its layer as the outer

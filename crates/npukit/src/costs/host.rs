@@ -23,8 +23,8 @@ impl HostRates {
         (is_legal && is_finite).then_some(Self { ns_per_element, bytes_per_second })
     }
 
-    /// Parses `5,400e6`: nanoseconds per element, and bytes per second. `None` for another text, and
-    /// for numbers that [`HostRates::new`] refuses.
+    /// Parses `5,400e6`: nanoseconds per element, and bytes per second. `None` for another text,
+    /// and for numbers that [`HostRates::new`] refuses.
     pub fn parse(text: &str) -> Option<Self> {
         let (ns_per_element, bytes_per_second) = text.split_once(',')?;
         let number = |text: &str| text.trim().parse::<f64>().ok();

@@ -223,8 +223,8 @@ impl<'r> Done<'r> {
         Ok(())
     }
 
-    /// Returns the difference after the first instruction that leaves one in a memory, if this is not
-    /// the difference of the judgement, which names the last writer of a number. Repeats the run
+    /// Returns the difference after the first instruction that leaves one in a memory, unless this
+    /// is the difference of the judgement, which names the last writer of a number. Repeats the run
     /// with fewer instructions, by bisection.
     fn first_of(&self, cosim: &CosimRun<'_>, judgement: &CosimJudgement) -> Option<CosimDifference> {
         let of_memory = judgement.difference.as_ref().filter(|difference| difference.address.is_some())?;

@@ -82,10 +82,7 @@ fn a_model_is_like_its_own_artifact_only() {
     files.0.insert("other.onnx".into(), model.to_vec());
     let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
-    assert!(
-        refused(digits("tcu"), "digits.onnx", &files)
-            .contains("`--model` is only for artifacts")
-    );
+    assert!(refused(digits("tcu"), "digits.onnx", &files).contains("`--model` is only for artifacts"));
 }
 
 #[test]
