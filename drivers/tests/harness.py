@@ -65,9 +65,9 @@ def tcu_board_file(path, socket, stream_bytes=8, **changed):
     region = lambda address, size: {"address": address, "bytes": size}
     board = {
         "socket": str(socket),
-        "instruction_dma": 0x40400000,
+        "instruction_dma": "0x40400000",
         "sample_dma": 0x40410000,
-        "dram0": region(0x10000000, 1 << 28),
+        "dram0": region("0x10000000", 1 << 28),
         "dram1": region(0x20000000, 1 << 28),
         "staging": region(0x30000000, 1 << 16),
         "samples": region(0x31000000, 1 << 20),

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::arrays::{self, Named};
 use crate::context::{Files, NamedFiles};
 use crate::errors::raised;
-use crate::source::{Numbers, Reading};
+use crate::source::{CostArguments, Numbers, Reading};
 use crate::verbs::json;
 use crate::work::run;
 
@@ -33,6 +33,7 @@ pub struct Exploring<'py> {
     epsilon: Option<f64>,
     exhaustive: bool,
     halve: bool,
+    costs: CostArguments,
 }
 
 /// An exploration of a design space.
@@ -53,8 +54,10 @@ impl Exploration {
     /// Reads the networks. Files in `held` take precedence over the disk.
     #[new]
     fn new(py: Python<'_>, exploring: Exploring<'_>, held: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
-        let Exploring { models, reading, space, samples, numbers, sample, seed, epsilon, exhaustive, halve } =
+        let Exploring { models, reading, space, samples, numbers, sample, seed, epsilon, exhaustive, .. } =
             exploring;
+        let held = Arc::new(held);
+        let costs = exploring.costs.costs(py, Files(Arc::clone(&held)).context())?;
         let parsed = Space::from_toml(&space).map_err(|error| raised(py, &Error::from(error)))?;
         let calibration = numbers.calibration()?;
         let request = Request {
@@ -68,10 +71,9 @@ impl Exploration {
             seed,
             epsilon,
             exhaustive,
-            halve,
-            costs: npukit::costs::Costs::default(),
+            halve: exploring.halve,
+            costs,
         };
-        let held = Arc::new(held);
         let inner = run(py, None, move || {
             let files = Files(Arc::clone(&held));
             let exploration = npukit::explore::Exploration::new(request.clone(), files.context())?;

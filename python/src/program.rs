@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{self, Named};
 use crate::context::{Files, NamedFiles, together};
 use crate::model::{Model, Port, traced};
-use crate::source::{Values, unknown};
+use crate::source::{CostArguments, Values, unknown};
 use crate::verbs::json;
 use crate::work::run;
 
@@ -44,6 +44,17 @@ pub struct Running<'py> {
     meaning: Option<String>,
     check_memory: bool,
     labels: Option<Named<'py>>,
+}
+
+/// Arguments of `Program.page`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Paging<'py> {
+    inputs: Vec<Named<'py>>,
+    preprocess: Values,
+    labels: Option<Named<'py>>,
+    against: Option<String>,
+    costs: CostArguments,
 }
 
 /// Arguments of `Program.verify`.
@@ -139,11 +150,13 @@ impl Program {
         py: Python<'_>,
         options: BTreeMap<String, String>,
         meaning: Option<String>,
+        costs: CostArguments,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let inner = Arc::clone(&self.0);
         let (meaning, source) = (meaning_of(meaning.as_deref())?, inner.source.clone());
-        let request = time::Request { source, options, meaning, ..time::Request::default() };
+        let costs = costs.costs(py, Files(Arc::clone(&inner.held)).context())?;
+        let request = time::Request { source, options, meaning, costs, ..time::Request::default() };
         run(py, progress, move || {
             let context = Files(Arc::clone(&inner.held));
             let report =
@@ -157,16 +170,15 @@ impl Program {
     fn page(
         &self,
         py: Python<'_>,
-        inputs: Vec<Named<'_>>,
-        preprocess: Values,
-        labels: Option<Named<'_>>,
-        against: Option<String>,
+        paging: Paging<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
+        let Paging { inputs, preprocess, labels, against, costs } = paging;
         let inner = Arc::clone(&self.0);
         let source = inner.source.clone();
+        let costs = costs.costs(py, Files(Arc::clone(&inner.held)).context())?;
         let request = report::Request {
-            time: time::Request { source: source.clone(), ..time::Request::default() },
+            time: time::Request { source: source.clone(), costs, ..time::Request::default() },
             source,
             inputs: arrays::inputs(&inputs)?,
             preprocess: preprocess.into(),

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use npukit::{Calibration, ModelOptions, Preprocess, RescaleMode, Source, quantize_method};
+use npukit::costs::{Costs, HostRates, Technology};
+use npukit::{Calibration, Context, ModelOptions, Preprocess, RescaleMode, Source, quantize_method};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{self, Named};
+use crate::errors::raised;
 
 /// Arguments of `npukit.load`.
 #[derive(FromPyObject)]
@@ -52,6 +54,15 @@ pub struct Compilation<'py> {
     numbers: Numbers<'py>,
 }
 
+/// Costs beyond the accelerator's cycles.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct CostArguments {
+    /// Nanoseconds per element and bytes per second.
+    host: Option<(f64, f64)>,
+    technology: Option<String>,
+}
+
 impl From<Reading> for ModelOptions {
     fn from(reading: Reading) -> Self {
         let Reading { batch, sizes, shapes, values, outputs, resize_half_pixel, unlimited } = reading;
@@ -81,6 +92,20 @@ impl Numbers<'_> {
         let inputs = arrays::inputs(&self.calibrate)?;
         let (preprocess, method) = (self.preprocess.into(), method.transpose()?);
         Ok(Calibration { inputs, preprocess, mode, method, ..Calibration::default() })
+    }
+}
+
+impl CostArguments {
+    /// Returns the assumed speed of the host, and the table of energies, which may be a file.
+    pub fn costs(&self, py: Python<'_>, context: Context<'_>) -> PyResult<Costs> {
+        let host = self.host.map(|(ns_per_element, bytes_per_second)| {
+            let found = format!("({ns_per_element}, {bytes_per_second})");
+            let legal = "(nanoseconds per element of at least 0, bytes per second above 0)";
+            HostRates::new(ns_per_element, bytes_per_second).ok_or_else(|| unknown("host", &found, legal))
+        });
+        let technology = self.technology.as_deref().map(|name| Technology::load(name, context));
+        let technology = technology.transpose().map_err(|error| raised(py, &error))?;
+        Ok(Costs { host: host.transpose()?, technology })
     }
 }
 

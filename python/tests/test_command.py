@@ -71,6 +71,34 @@ def test_calibration_and_options(command, network, tmp_path):
     assert figures(program.time(clock=75)) == figures(clocked)
 
 
+def test_costs(command, tmp_path):
+    """A table of a file, and the host's time of a network with host steps."""
+    (tmp_path / "model.onnx").write_bytes(npu._npukit.zoo("decoder", 0)[1])
+    text = "\n".join([
+        'name = "mine"', 'source = "a test"', '[mac]', 'int16 = { pj = 0.5, source = "a test" }', '[memory]',
+        'dram = { pj_per_byte = 100, source = "a test" }', 'sram = [{ bytes = 1048576, pj_per_byte = 2, source = "a test" }]',
+    ])
+    (tmp_path / "mine.toml").write_text(text)
+    program = npu.load(tmp_path / "model.onnx").compile("tcu:zcu104")
+    arguments = ["time", tmp_path / "model.onnx", "--target", "tcu:zcu104", "--host", "5,400e6", "--technology"]
+    for technology in ("horowitz-45nm", tmp_path / "mine.toml"):
+        found = program.time(host=(5, 400e6), technology=technology)
+        assert figures(found) == figures(command(*arguments, technology))
+        assert found.host["latency_ms"] > found.latency_ms and found.energy["joules"] > 0
+    page = program.to_html(host=(5, 400e6), technology="horowitz-45nm")
+    data = json.loads(page.split('<script id="data" type="application/json">')[1].split("</script>")[0])
+    assert data["runs"][0]["time"]["energy"]["joules"] > 0
+    plain = program.time()
+    assert not {"host", "energy"} & plain.to_dict().keys()
+    for host in ((-1, 400e6), (5, 0), (float("nan"), 1)):
+        with pytest.raises(ValueError, match="bytes per second above 0"):
+            program.time(host=host)
+    with pytest.raises(npu.errors.UsageError, match="horowitz-45nm"):
+        program.time(technology="horowitz")
+    with pytest.raises(OSError, match="there is no such file"):
+        program.time(technology=tmp_path / "absent.toml")
+
+
 def test_layers(command, network):
     found = network["model"].compile("tcu").compare(network["samples"], layers=True, max_error="50%")
     arguments = ["--target", "tcu", "--input", network["file"], "--compare", "--max-error", "50%"]

@@ -74,6 +74,18 @@ def test_pruned_points_cannot_win(network, wanted):
         assert point["milliseconds"] > 0
 
 
+def test_costs_are_figures(command, network, tmp_path):
+    space = {"target": "opu", "parameters": {"macs_per_cycle": [256, 512]}, "minimize": ["total_milliseconds", "joules"]}
+    (tmp_path / "space.toml").write_text(npu.exploration.text_of(space))
+    found = npu.explore(network["model"], space, host=(5, 400e6), technology="horowitz-45nm", exhaustive=True)
+    costs = ["--host", "5,400e6", "--technology", "horowitz-45nm", "--exhaustive"]
+    wanted = command("explore", network["path"], "--space", tmp_path / "space.toml", *costs)
+    assert found.points == wanted["points"]
+    assert all(point["total_milliseconds"] > point["milliseconds"] and point["joules"] > 0 for point in found.points)
+    unknown = npu.explore(network["model"], {**space, "minimize": ["milliseconds"]})
+    assert not any("joules" in point for point in unknown.points)
+
+
 def test_accuracy_on_samples(network):
     space = {"target": "tcu", "parameters": {"data_type": ["FP8BP4", "FP16BP8", "FP32BP16"]}, "minimize": ["relative_error"]}
     errors = [point["relative_error"] for point in npu.explore(network["model"], space, samples=network["samples"]).points]

@@ -283,6 +283,7 @@ def test_errors_name_keywords_and_not_options(network):
         ("--no-limit evaluates it", "`unlimited=True` evaluates it"),
         ("`--option norms=host`, or another --strategy", '`norms="host"`, or another `strategy=`'),
         ("`--resize-mode half-pixel`; see `npu run --compare`", '`resize_mode="half-pixel"`; see `npu run --compare`'),
+        ("counts them with `--host 5,400e6`, or --technology", "counts them with `host=(5, 400e6)`, or `technology=`"),
         ("see `npu compile --emit hir`", "see `npu compile --emit hir`"),
     ]:
         assert spoken({"error": messages, "causes": [messages], "file": messages}) == {"error": wanted, "causes": [wanted], "file": messages}
@@ -303,9 +304,9 @@ def test_keywords_of_messages_are_those_of_the_package():
 
 # Options of the command that have no keyword: of files, of its output and of handwritten programs.
 OF_THE_COMMAND = {
-    "bounds", "cycles", "dump", "emit", "eval-set", "exe", "feedback", "from-samples", "host", "ids", "json", "labels", "listing",
-    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model", "shapes-from",
-    "strict", "strict-draft", "svg", "technology", "trace", "trace-range",
+    "bounds", "cycles", "dump", "emit", "eval-set", "exe", "feedback", "from-samples", "ids", "json", "labels", "listing",
+    "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model",
+    "strict", "strict-draft", "svg", "trace", "trace-range",
 }  # fmt: skip
 CRATES = pathlib.Path(__file__).parents[2] / "crates"
 

@@ -32,6 +32,8 @@ from pages import Outcome, Page
 DOCS = ROOT / "docs"
 # Files outside of the book that link to it.
 NEIGHBORS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "python/README.md", "drivers/README.md"]
+# `--help` lists the options of one target.
+TARGETS = ["tcu", "opu", "pccx", "drra"]
 # Maximum number of lines with a masked number in all pages. Masks are only meant for seconds.
 MASKS = 40
 
@@ -53,10 +55,11 @@ class Words:
         return subprocess.run([self.npu, *arguments], capture_output=True, text=True, check=True).stdout
 
     def options(self, verb):
-        """Returns the options of a verb."""
+        """Returns the options of a verb, for all targets."""
         if verb not in self._options:
-            lines = re.findall(r"^ +(-.*)$", self.help(verb, "--help"), re.MULTILINE)
-            aliases = re.findall(r"\[aliases: (.*?)\]", self.help(verb, "--help"))
+            text = "".join(self.help(verb, "--help", "--target", target) for target in TARGETS)
+            lines = re.findall(r"^ +(-.*)$", text, re.MULTILINE)
+            aliases = re.findall(r"\[aliases: (.*?)\]", text)
             found = re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", "\n".join(lines + aliases))
             self._options[verb] = {*found, "--help", "-h", "-o"}
         return self._options[verb]

@@ -19,16 +19,19 @@ pub enum Mark {
     Bottleneck,
     /// It is an error.
     Fault,
+    /// It is as wanted.
+    Success,
 }
 
 impl Mark {
-    const ALL: [Self; 2] = [Self::Bottleneck, Self::Fault];
+    const ALL: [Self; 3] = [Self::Bottleneck, Self::Fault, Self::Success];
 
     /// Returns the control character at the start of marked lines.
     pub const fn sign(self) -> char {
         match self {
             Self::Bottleneck => '\u{1}',
             Self::Fault => '\u{2}',
+            Self::Success => '\u{3}',
         }
     }
 
@@ -36,7 +39,18 @@ impl Mark {
         match self {
             Self::Bottleneck => AnsiColor::Yellow.on_default().bold(),
             Self::Fault => AnsiColor::Red.on_default(),
+            Self::Success => AnsiColor::Green.on_default(),
         }
+    }
+
+    /// Returns the mark of a verdict.
+    pub const fn of_verdict(is_good: bool) -> Self {
+        if is_good { Self::Success } else { Self::Fault }
+    }
+
+    /// Marks the first line of a text.
+    pub fn first_line(self, text: &str) -> String {
+        format!("{}{text}", self.sign())
     }
 }
 
@@ -70,7 +84,11 @@ pub fn is_on(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
 
-/// Prepares a report for a terminal: escapes control sequences, and colors marked lines if `is_on`.
+/// Start of the lines that warn.
+const WARNING: &str = "warning:";
+
+/// Prepares a report for a terminal: escapes control sequences, and colors marked lines and
+/// warnings if `is_on`.
 pub fn paint(report: &str, is_on: bool) -> String {
     report.split_inclusive('\n').map(|line| painted(line, is_on)).collect()
 }
@@ -78,6 +96,10 @@ pub fn paint(report: &str, is_on: bool) -> String {
 fn painted(line: &str, is_on: bool) -> String {
     let found = Mark::ALL.into_iter().find_map(|mark| Some((mark, line.strip_prefix(mark.sign())?)));
     match found {
+        None if is_on && line.starts_with(WARNING) => {
+            let style = Mark::Bottleneck.style();
+            format!("{style}{WARNING}{style:#}{}", printable(&line[WARNING.len()..]))
+        }
         None => printable(line).into_owned(),
         Some((_, rest)) if !is_on => printable(rest).into_owned(),
         Some((mark, rest)) => {
@@ -97,6 +119,15 @@ mod tests {
         let report = "a\n\u{1}b\n\u{2}c\n";
         assert_eq!(paint(report, true), "a\n\u{1b}[1m\u{1b}[33mb\u{1b}[0m\n\u{1b}[31mc\u{1b}[0m\n");
         assert_eq!(paint(report, false), "a\nb\nc\n");
+    }
+
+    #[test]
+    fn verdicts_and_warnings_have_colors() {
+        let text = Mark::of_verdict(true).first_line("verdict  fits\nwarning: slow\n");
+        let colored = "\u{1b}[32mverdict  fits\u{1b}[0m\n\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m slow\n";
+        assert_eq!(paint(&text, true), colored);
+        assert_eq!(paint(&text, false), "verdict  fits\nwarning: slow\n");
+        assert_eq!(paint("\u{2}verdict  no\n", true), "\u{1b}[31mverdict  no\u{1b}[0m\n");
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use parts::{Parts, Terminal};
 pub fn main(parts: Option<&Parts>) -> ExitCode {
     commands::complete(command);
     color::set(color::of(env::args_os()));
-    let mut command = usage::uncolored(command(), env::args_os());
+    let mut command = usage::uncolored(with_options_in_help(command()), env::args_os());
     let matches = match parse(&mut command) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -94,6 +94,19 @@ pub fn main(parts: Option<&Parts>) -> ExitCode {
         Ok(answer) => finish(&cli, verb(&cli, &matches), observe::timed(&cli, answer, &watch)),
         Err(failure) => fail(json, failure),
     }
+}
+
+/// Restricts the help to the options of the target that the command line or the settings name.
+fn with_options_in_help(command: Command) -> Command {
+    if !usage::wants_help(env::args_os()) {
+        return command;
+    }
+    let target = match usage::target(env::args_os()) {
+        Some(spec) => settings::accelerator(&spec),
+        // Invalid settings are reported by the verbs, and not by their help.
+        None => Settings::read(&command).ok().and_then(|settings| settings.accelerator()),
+    };
+    options::in_help_of(command, target)
 }
 
 /// Parses the command line. A verb is required, unless the version is requested. Without any
@@ -151,7 +164,8 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     };
     if !(cli.verbosity.quiet && answer.success) {
         // Notes are lost if standard error is closed; the status still reports the result.
-        let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+        let notes = paint(&answer.notes, color::is_on(&io::stderr()));
+        let _ = io::stderr().lock().write_all(notes.as_bytes());
     }
     let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
     match (printed, answer.success) {
@@ -190,21 +204,22 @@ fn print(text: &str) -> io::Result<()> {
 
 fn complain(failure: &Failure) -> ExitCode {
     // Colors are control characters: if there are others, the message is printed without color.
-    let plain = rendered(failure, miette::GraphicalTheme::none());
+    let plain = rendered(failure, miette::GraphicalTheme::none(), false);
     let text = match printable(&plain) {
-        Cow::Borrowed(_) => rendered(failure, theme()),
+        Cow::Borrowed(_) => rendered(failure, theme(), color::is_on(&io::stderr())),
         Cow::Owned(escaped) => escaped,
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(if failure.is_usage() { USAGE } else { AT_FAULT })
 }
 
-fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
+fn rendered(failure: &Failure, theme: miette::GraphicalTheme, has_colors: bool) -> String {
     if let Some(report) = failure.refusal() {
-        return commands::refusal(report);
+        return paint(&commands::refusal(report), has_colors);
     }
     // The message is below the report that it refers to.
-    let mut text = failure.proof().map(|report| commands::proof(report) + "\n").unwrap_or_default(); // Default: no proof.
+    let proof = failure.proof().map(|report| paint(&commands::proof(report), has_colors) + "\n");
+    let mut text = proof.unwrap_or_default(); // Default: no proof.
     // A command for copying must stay on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);

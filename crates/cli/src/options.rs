@@ -1,7 +1,7 @@
 //! Flags for the options that targets declare: [`CompileOptions`] and [`TimeOptions`].
 //!
-//! An option of several targets is one flag, with a line of help for each target. `--help` has a
-//! section for the options of each target; `-h` omits them.
+//! An option of several targets is one flag, with a line of help for each target. `--help` lists
+//! the options of the target that is given, and without a target none; manual pages list all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use clap_complete::ArgValueCandidates;
 use clap_complete::engine::CompletionCandidate;
+use npukit::Target;
 use npukit::options::{OptionSpec, Stage, declared};
 
 use crate::args::TARGET;
@@ -108,11 +109,29 @@ fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg
     if needs_samples { arg.requires(SAMPLES) } else { arg }
 }
 
+/// Beginning of the headings of targets' options.
+const HEADING: &str = "Options of ";
+
 /// Returns the help heading of an option, which lists the targets that have it.
 fn heading(specs: &[(&'static str, &'static OptionSpec)]) -> &'static str {
     let targets: Vec<&str> = specs.iter().map(|(target, _)| *target).collect();
     // The parser keeps its texts until the process ends.
-    format!("Options of {}", targets.join(", ")).leak()
+    format!("{HEADING}{}", targets.join(", ")).leak()
+}
+
+/// Hides the options of all targets in the help of every verb, except the options of `target`.
+pub fn in_help_of(command: Command, target: Option<&Target>) -> Command {
+    let all = by_key(&[Stage::Compile, Stage::Time, Stage::Samples]);
+    let shown = |arg: Arg| {
+        let is_of_targets = arg.get_help_heading().is_some_and(|heading| heading.starts_with(HEADING));
+        let Some(specs) = all.get(arg.get_id().as_str()).filter(|_| is_of_targets) else { return arg };
+        let is_own = |(name, _): &&(&str, _)| target.is_some_and(|target| target.name == *name);
+        match specs.iter().filter(is_own).copied().collect::<Vec<_>>()[..] {
+            [] => arg.hide(true),
+            ref own => arg.help(help(own)).help_heading(heading(own)),
+        }
+    };
+    command.mut_subcommands(|verb| verb.mut_args(shown))
 }
 
 /// Returns the index of the first target that has an option.
@@ -148,10 +167,10 @@ pub fn any() -> Arg {
         .value_name("KEY=VALUE")
         .value_parser(key_and_value)
         .action(ArgAction::Append)
-        .help("Option of the target; --help lists all")
+        .help("Option of the target, as listed by --help")
         .long_help(
-            "Option of the target's own, as the sections below and `npu targets TARGET --options` list them; may be given \
-             several times",
+            "Option of the target\n\n`--help` with `--target TARGET` lists the options of TARGET, as `npu targets TARGET \
+             --options` does. Each is also a flag: `--option key=word` is `--key word`. May be given several times.",
         )
         .help_heading(TARGET)
 }
@@ -186,4 +205,46 @@ fn agreed(given: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<Stri
 pub fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::cli::command;
+
+    /// Returns the `--help` of a verb with a target.
+    fn text(verb: &str, target: Option<&Target>) -> String {
+        let mut command = in_help_of(command(), target);
+        command.build();
+        command.find_subcommand_mut(verb).unwrap().render_long_help().to_string()
+    }
+
+    #[test]
+    fn help_lists_the_options_of_one_target() {
+        for target in npukit::targets() {
+            let (compile, time) = (text("compile", Some(target)), text("time", Some(target)));
+            let headings = compile.lines().filter(|line| line.starts_with(HEADING));
+            assert!(headings.eq([format!("{HEADING}{}:", target.name)]), "{compile}");
+            for (name, spec) in declared() {
+                let flag = format!("      --{} <VALUE>\n", spec.key);
+                let is_own = target.options.iter().any(|own| own.key == spec.key);
+                assert!(is_own || !(compile.contains(&flag) || time.contains(&flag)), "{name} {flag}");
+                let is_shown = if spec.stage == Stage::Compile { &compile } else { &time }.contains(&flag);
+                assert!(is_shown || name != target.name, "{name} {flag}");
+            }
+        }
+    }
+
+    #[test]
+    fn help_without_a_target_lists_no_options_of_targets() {
+        for verb in ["check", "compile", "run", "time", "report", "debug"] {
+            assert!(!text(verb, None).contains(HEADING), "{verb}");
+        }
+        // The parser still accepts them.
+        for (_, spec) in declared().filter(|(_, spec)| spec.stage == Stage::Compile) {
+            let flag = format!("--{}=word", spec.key);
+            assert!(in_help_of(command(), None).try_get_matches_from(["npu", "compile", "m", &flag]).is_ok());
+        }
+    }
 }

@@ -75,6 +75,12 @@ impl Settings {
         Ok(Self { variable, file: File::nearest(command)? })
     }
 
+    /// Returns the accelerator that the settings name, without checking its instance.
+    pub fn accelerator(&self) -> Option<&'static Target> {
+        let of_file = || Some(self.file.as_ref()?.target()?.0);
+        accelerator(&self.variable.clone().or_else(of_file)?)
+    }
+
     /// Completes the arguments of `command` from the settings.
     ///
     /// # Errors
@@ -201,7 +207,7 @@ fn applies(arg: &Arg, target: Option<&Target>, is_artifact: bool, given: &ArgMat
 }
 
 /// Returns the accelerator that `spec` names.
-fn accelerator(spec: &str) -> Option<&'static Target> {
+pub fn accelerator(spec: &str) -> Option<&'static Target> {
     let name = spec.split(':').next()?;
     npukit::targets().iter().copied().find(|target| target.name == name)
 }

@@ -19,7 +19,7 @@ use fit::{Fit, Need, fit};
 use crate::printable::on_a_line;
 pub use column::{Cell, Column, Row};
 pub use elide::{fitting, width};
-pub use fold::folded;
+pub use fold::{folded, folded_page};
 pub use number::{counted, percent, thousands};
 pub use screen::Screen;
 pub use view::{TableArgs, View};

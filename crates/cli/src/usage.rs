@@ -73,6 +73,24 @@ pub fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.by_ref().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
+/// Whether the arguments request help, as far as this is known before they are parsed.
+pub fn wants_help(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.any(|argument| argument == "--help" || argument == "help")
+}
+
+/// Returns the value of `--target`, as far as it is known before the arguments are parsed.
+pub fn target(mut arguments: impl Iterator<Item = OsString>) -> Option<String> {
+    loop {
+        let argument = arguments.next()?.into_string().ok()?;
+        if argument == "--target" {
+            return arguments.next()?.into_string().ok();
+        }
+        if let Some(value) = argument.strip_prefix("--target=") {
+            return Some(value.to_owned());
+        }
+    }
+}
+
 /// Returns the JSON report of an error: the message, without the usage.
 pub fn json(error: &clap::Error) -> Value {
     let (message, help) = match error.kind() {
@@ -139,6 +157,14 @@ mod tests {
         assert_eq!(message_and_tips(text), ("unexpected argument '--jsn' found".to_owned(), tip));
         let text = "error: these are required:\n  --target <TARGET>\n\nUsage: npu\n";
         assert_eq!(message_and_tips(text), ("these are required: --target <TARGET>".to_owned(), None));
+    }
+
+    #[test]
+    fn a_target_is_known_before_parsing() {
+        let found = |line: &str| target(line.split(' ').map(OsString::from));
+        assert_eq!(found("npu run --help --target one:board").as_deref(), Some("one:board"));
+        assert_eq!(found("npu --target=one run --help").as_deref(), Some("one"));
+        assert_eq!(found("npu run --target"), None);
     }
 
     #[test]

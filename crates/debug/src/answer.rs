@@ -198,9 +198,23 @@ impl Debugger {
             Stop::Watchpoint(id, step) => format!("watchpoint {id}, hit by {}\n", self.step_line(*step)),
             _ => String::new(),
         };
-        let line = self.line_here().map(|Line { file, line, .. }| format!(" ({file}:{line})"));
+        let here = self.instruction_here();
+        let line =
+            here.and_then(|here| self.source_text(here, &|line| format!("{}:{}", line.file, line.line)));
+        let line = line.map(|line| format!(" ({line})"));
         // Default: a program in words has no source lines.
         format!("{stop}{}{}\n", self.step_line(self.position()), line.unwrap_or_default())
+    }
+
+    /// Describes the line of an instruction, and the innermost and outermost calls that generated
+    /// it, if any.
+    fn source_text(&self, instruction: usize, place: &dyn Fn(&Line) -> String) -> Option<String> {
+        let line = place(&self.line(instruction)?);
+        Some(match &self.callers(instruction)[..] {
+            [] => line,
+            [caller] => format!("{line}, from {}", place(caller)),
+            [inner, .., outer] => format!("{line}, from {}, from {}", place(inner), place(outer)),
+        })
     }
 
     /// Returns the listing around the next step.
@@ -222,7 +236,8 @@ impl Debugger {
             let stops =
                 self.points().iter().any(|point| point.kind == crate::PointKind::Instruction(instruction));
             let point = if stops { "*" } else { " " };
-            let source = self.line(instruction).map(|line| format!("  ; line {}", line.line));
+            let source = self.source_text(instruction, &|line| format!("line {}", line.line));
+            let source = source.map(|source| format!("  ; {source}"));
             // Default: a program in words has no source lines.
             format!(
                 "{mark}{point}{instruction:>6}  {}{}\n",

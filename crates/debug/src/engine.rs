@@ -138,9 +138,22 @@ impl Debugger {
         Some(Line { file: file.to_owned(), line, column })
     }
 
+    /// Returns the positions of the macro calls, repetitions and inclusions that generated an
+    /// instruction, the innermost first.
+    pub fn callers(&self, instruction: usize) -> Vec<Line> {
+        let Some(&place) = self.text.places.get(instruction) else { return Vec::new() };
+        let line = |(file, line, column): (&str, usize, usize)| Line { file: file.to_owned(), line, column };
+        self.text.sources.callers(place).into_iter().map(line).collect()
+    }
+
+    /// Returns the first instruction of the next step.
+    pub fn instruction_here(&self) -> Option<usize> {
+        self.now.issued(self.position()).first().copied()
+    }
+
     /// Returns the position of the next step in the text.
     pub fn line_here(&self) -> Option<Line> {
-        self.now.issued(self.position()).first().and_then(|&instruction| self.line(instruction))
+        self.line(self.instruction_here()?)
     }
 
     /// Returns the texts as pairs of name and content.

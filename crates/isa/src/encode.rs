@@ -95,6 +95,17 @@ impl Field {
         names.iter().find(|(code, _)| *code == value).map(|(_, name)| name.as_str())
     }
 
+    /// Returns the meaning of a value, if it is explained.
+    pub fn meaning_of(&self, value: u64) -> Option<&str> {
+        self.meanings.iter().find(|(code, _)| *code == value).map(|(_, meaning)| meaning.as_str())
+    }
+
+    /// Returns the meaning of the value called `name`, otherwise the meaning of the field.
+    pub fn meaning_of_name(&self, name: &str) -> &str {
+        // Default: a name that needs no explanation.
+        self.code_of(name).and_then(|code| self.meaning_of(code)).unwrap_or(&self.meaning)
+    }
+
     /// Returns the value of a name, ignoring case.
     pub fn code_of(&self, name: &str) -> Option<u64> {
         let FieldKind::Choice { names, .. } = &self.kind else { return None };

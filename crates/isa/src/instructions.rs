@@ -143,13 +143,12 @@ macro_rules! instructions {
                                 let value = Operand::into_value($field);
                                 match Coding::store(&$coding, value, $bits) {
                                     Some(stored) => word.set($bits, stored),
-                                    None => return Err($crate::Field {
-                                        name: stringify!($field).trim_start_matches("r#").to_owned(),
-                                        meaning: $about.to_owned(),
-                                        bits: $bits,
-                                        kind: Coding::kind(&$coding),
-                                        default: None,
-                                    }
+                                    None => return Err($crate::Field::new(
+                                        stringify!($field).trim_start_matches("r#"),
+                                        $bits,
+                                        Coding::kind(&$coding),
+                                        $about,
+                                    )
                                     .error($mnemonic, value)
                                     .into()),
                                 }

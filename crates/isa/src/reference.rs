@@ -103,6 +103,7 @@ impl Reference<'_> {
                 let _ = writeln!(page, "    {usage}");
             }
             page.push_str(&text_table(row));
+            page.extend(row.fields.iter().filter(|field| is_listed(field)).map(text_list));
             if !row.doc.is_empty() {
                 let _ = writeln!(page, "  {}", row.doc);
             }
@@ -122,6 +123,7 @@ impl Reference<'_> {
             for [bits, name, values, meaning] in cells(row) {
                 let _ = writeln!(page, "| {bits} | `{name}` | {} | {meaning} |", values.replace('|', "\\|"));
             }
+            page.extend(row.fields.iter().filter(|field| is_listed(field)).map(markdown_list));
             if !row.doc.is_empty() {
                 let _ = write!(page, "\n{}\n", row.doc);
             }
@@ -164,8 +166,50 @@ fn cells(row: &InstructionSpec) -> Vec<[String; 4]> {
     parts.into_iter().map(|(_, cells)| cells).collect()
 }
 
+/// Longest list of values in a table, in characters. A longer one is below the table.
+const MAX_LIST: usize = 90;
+
+/// Whether the values of a field are listed below the table.
+fn is_listed(field: &Field) -> bool {
+    let is_long = || field.legal().chars().count() > MAX_LIST;
+    matches!(field.kind, FieldKind::Choice { .. }) && (!field.meanings.is_empty() || is_long())
+}
+
+/// Returns name, code and meaning of each named value.
+fn named(field: &Field) -> Vec<(&str, u64, &str)> {
+    let FieldKind::Choice { names, .. } = &field.kind else { return Vec::new() };
+    // Default: a name that needs no explanation.
+    let meaning = |code| field.meaning_of(code).unwrap_or_default();
+    names.iter().map(|(code, name)| (name.as_str(), *code, meaning(*code))).collect()
+}
+
+/// Lists the named values of a field, one per line.
+fn text_list(field: &Field) -> String {
+    let named: Vec<_> =
+        named(field).into_iter().map(|(name, code, text)| (format!("{name} ({code})"), text)).collect();
+    let width = named.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0); // Default: no names.
+    let line =
+        |(name, text): &(String, &str)| format!("    {name:<width$}  {text}").trim_end().to_owned() + "\n";
+    format!("  {}:\n", field.name) + &named.iter().map(line).collect::<String>()
+}
+
+/// Lists the named values of a field as a table.
+fn markdown_list(field: &Field) -> String {
+    let line = |(name, code, text): (&str, u64, &str)| {
+        format!("| `{name}` | {code} | {} |\n", text.replace('|', "\\|"))
+    };
+    let lines: String = named(field).into_iter().map(line).collect();
+    format!("\n| `{}` | code | meaning |\n|---|---|---|\n{lines}", field.name)
+}
+
 fn values(field: &Field) -> String {
     match field.bias() {
+        _ if is_listed(field) => match &field.kind {
+            FieldKind::Choice { names, open: true } if names.len() as u64 <= field.max() => {
+                format!("listed below, or up to {}", field.max())
+            }
+            _ => "listed below".to_owned(),
+        },
         _ if matches!(field.kind, FieldKind::Power { .. }) => format!("{}, stored as log2", field.legal()),
         0 => field.legal(),
         bias => format!("{}, stored less {bias}", field.legal()),
@@ -209,6 +253,10 @@ fn json_field(field: &Field) -> Value {
             names.iter().map(|(code, name)| (name.clone(), (*code).into())).collect();
         value["names"] = names.into();
         value["open"] = (*open).into();
+    }
+    if !field.meanings.is_empty() {
+        let meanings = named(field).into_iter().map(|(name, _, meaning)| (name.to_owned(), meaning.into()));
+        value["meanings"] = meanings.collect::<serde_json::Map<String, Value>>().into();
     }
     match field.kind {
         FieldKind::Signed { min, max } => {

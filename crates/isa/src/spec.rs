@@ -78,6 +78,16 @@ pub struct Field {
     /// Value if the text omits the field; `None` for the default of the kind
     /// ([`FieldKind::default_value`]).
     pub default: Option<u64>,
+    /// Meanings of named values, as pairs of code and meaning; empty if the names are enough.
+    pub meanings: Vec<(u64, String)>,
+}
+
+impl Field {
+    /// Creates a field without a default of its own.
+    pub fn new(name: &str, bits: BitRange, kind: FieldKind, meaning: &str) -> Self {
+        let (name, meaning) = (name.to_owned(), meaning.to_owned());
+        Self { name, meaning, bits, kind, default: None, meanings: Vec::new() }
+    }
 }
 
 /// Upper bound `max` on the product of several fields, or on one field, perhaps only for certain
@@ -251,8 +261,15 @@ impl InstructionSpec {
     /// Adds an operand.
     #[must_use]
     pub fn with_field(mut self, name: &str, bits: BitRange, kind: FieldKind, meaning: &str) -> Self {
-        let (name, meaning) = (name.to_owned(), meaning.to_owned());
-        self.fields.push(Field { name, meaning, bits, kind, default: None });
+        self.fields.push(Field::new(name, bits, kind, meaning));
+        self
+    }
+
+    /// Explains the named values of an existing field, by code.
+    #[must_use]
+    pub fn with_meanings(mut self, field: &str, meanings: &[(u64, &str)]) -> Self {
+        let index = self.field(field).expect("the field of meanings must be added before them");
+        self.fields[index].meanings = meanings.iter().map(|&(code, text)| (code, text.to_owned())).collect();
         self
     }
 

@@ -86,16 +86,14 @@ pub enum Error {
         reason: String,
     },
     /// An option for artifacts was given with a model.
-    #[error(
-        "`{path}` is a model, which has its own names and shapes: `--shapes-from` and `--model` are only for artifacts"
-    )]
+    #[error("`{path}` is a model, which has its own names and shapes: `--model` is only for artifacts")]
     NeedlessModel {
         /// Path of the model.
         path: String,
     },
-    /// The artifact was not compiled from the model of `--shapes-from` or `--model`.
+    /// The artifact was not compiled from the model of `--model`.
     #[error("the artifact was not compiled from `{path}`: {reason}")]
-    #[diagnostic(help("`--shapes-from` and `--model` take the model that the artifact was compiled from"))]
+    #[diagnostic(help("`--model` takes the model that the artifact was compiled from"))]
     OtherModel {
         /// Path of the model.
         path: String,
@@ -598,9 +596,7 @@ pub enum Error {
     #[error(
         "the artifact does not give the number of classes of output `{output}`: it is stored as vectors {shape:?}, and padding lanes are not classes"
     )]
-    #[diagnostic(help(
-        "`--shapes-from MODEL` takes the shape from the model that the artifact was compiled from"
-    ))]
+    #[diagnostic(help("`--model MODEL` takes the shape from the model that the artifact was compiled from"))]
     UnknownClasses {
         /// Name of the output.
         output: String,
@@ -612,7 +608,7 @@ pub enum Error {
         "input `{input}` has shape {actual:?}, but the artifact only knows a sample as {rows} rows of {lanes}"
     )]
     #[diagnostic(help(
-        "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--shapes-from MODEL` takes the shape from the model that the artifact was compiled from"
+        "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--model MODEL` takes the shape from the model that the artifact was compiled from"
     ))]
     UnknownShape {
         /// Name of the input.
@@ -742,8 +738,8 @@ codes!(Error {
     OtherReport = "other-report": "the reports to compare are of different verbs";
     NotComparable = "not-comparable": "an operand of a comparison has no values, or does not name them";
     OtherTensors = "other-tensors": "the tensors to compare are of different networks";
-    NeedlessModel = "needless-model": "`--shapes-from` or `--model` is given with a model, which has its own names and shapes";
-    OtherModel = "other-model": "an artifact was not compiled from the model of `--shapes-from` or `--model`";
+    NeedlessModel = "needless-model": "`--model` is given with a model, which has its own names and shapes";
+    OtherModel = "other-model": "an artifact was not compiled from the model of `--model`";
     Space = "invalid-space": "an exploration space is invalid, or no point of it meets the conditions";
     Technology = "invalid-technology": "a technology table has an unknown key, lacks one, or a figure is out of range";
     Journal = "other-exploration": "a file of points belongs to another exploration, or is damaged";

@@ -266,7 +266,7 @@ fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
 /// Returns the error for a file that is neither a model nor an artifact.
 pub(crate) fn unknown(path: &str) -> Error {
     if is_artifact(path) {
-        let advice = "give the model that it was compiled from: `npu verify MODEL --artifact FILE` proves it, `npu run FILE --shapes-from MODEL` compares it with float";
+        let advice = "give the model that it was compiled from: `npu verify MODEL --artifact FILE` proves it, `npu run FILE --model MODEL` compares it with float";
         return Error::NotModel { path: path.to_owned(), what: "an artifact", advice };
     }
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }

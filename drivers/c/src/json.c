@@ -411,6 +411,43 @@ npu_code npu_json_number(const npu_json *object, const char *key, uint64_t most,
     return code == NPU_OK ? npu_json_to_number(&value, key, most, number, error) : code;
 }
 
+static npu_code to_address(const npu_json *value, npu_text text, const char *key, uint64_t most, uint64_t *number,
+                           npu_error *error)
+{
+    uint64_t sum = 0;
+    bool is_address = text.length > 2 && text.text[0] == '0' && text.text[1] == 'x';
+    for (size_t at = 2; is_address && at < text.length; at++) {
+        int found = hexadecimal(text.text[at]);
+        uint64_t digit = (uint64_t)(found < 0 ? 0 : found);
+        if (digit > most || sum > (most - digit) / 16) {
+            return npu_fail(error, NPU_MANIFEST, "is too large", key, offset_of(value), most, sum);
+        }
+        sum = sum * 16 + digit;
+        is_address = found >= 0;
+    }
+    if (!is_address) {
+        return npu_fail(error, NPU_MANIFEST, "must be a number, or a text such as \"0x40400000\"", key,
+                        offset_of(value), 0, 0);
+    }
+    *number = sum;
+    return NPU_OK;
+}
+
+npu_code npu_json_address(const npu_json *object, const char *key, uint64_t most, uint64_t *number,
+                          npu_error *error)
+{
+    npu_json value;
+    npu_text text;
+    npu_code code = npu_json_member(object, key, &value, error);
+    if (code != NPU_OK) {
+        return code;
+    }
+    if (npu_json_text(object, key, &text, NULL) == NPU_OK) {
+        return to_address(&value, text, key, most, number, error);
+    }
+    return npu_json_to_number(&value, key, most, number, error);
+}
+
 /* ---- strings ---- */
 
 /* Iterator over the unescaped bytes of a string, as UTF-8. */

@@ -97,6 +97,21 @@ static void members(void)
     CHECK(npu_json_has(&root, "a2") && !npu_json_has(&root, "a3") && !npu_json_has(&item, "a"));
 }
 
+static void addresses(void)
+{
+    npu_json root = parsed("{\"a\":\"0x40aF\", \"b\":7, \"c\":\"0x\", \"d\":\"40\", \"e\":\"0x1g\", \"f\":true, "
+                           "\"m\":\"0xffffffffffffffff\", \"n\":\"0x10000000000000000\"}");
+    uint64_t number = 0;
+    CHECK(npu_json_address(&root, "a", 0x40AF, &number, NULL) == NPU_OK && number == 0x40AF);
+    CHECK(npu_json_address(&root, "a", 0x40AE, &number, NULL) == NPU_MANIFEST);
+    CHECK(npu_json_address(&root, "b", 7, &number, NULL) == NPU_OK && number == 7);
+    CHECK(npu_json_address(&root, "m", UINT64_MAX, &number, NULL) == NPU_OK && number == UINT64_MAX);
+    static const char *const others[] = {"c", "d", "e", "f", "n", "absent"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        CHECK(npu_json_address(&root, others[i], UINT64_MAX, &number, NULL) == NPU_MANIFEST);
+    }
+}
+
 static void numbers(void)
 {
     uint64_t number = 0;
@@ -133,6 +148,7 @@ int main(void)
     legal_texts();
     illegal_texts();
     members();
+    addresses();
     numbers();
     texts();
     FINISH();

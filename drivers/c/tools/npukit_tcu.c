@@ -157,7 +157,7 @@ typedef struct platform {
 
 static npu_code number(const npu_json *object, const char *key, uint64_t most, uint64_t *value, npu_error *error)
 {
-    return npu_json_number(object, key, most, value, error);
+    return npu_json_address(object, key, most, value, error);
 }
 
 static npu_code small(const npu_json *object, const char *key, uint32_t *value, npu_error *error)

@@ -15,6 +15,9 @@ Path = Union[str, "os.PathLike[str]"]
 Array = Union[npt.ArrayLike, "os.PathLike[str]"]
 Arrays = Union[Array, Mapping[str, Array]]
 
+# Speed of a host: nanoseconds for each element that it computes, and bytes that it copies in a second.
+Host = tuple[float, float]
+
 
 class Values(TypedDict, total=False):
     """Preprocessing of samples: `(x * scale - mean) / std`. Each is one number, or one per channel.
@@ -80,6 +83,11 @@ def preprocess(given: Values | None) -> dict[str, Any]:
         "crop": bool(values.get("crop")),
         "samples": values.get("samples"),
     }
+
+
+def costs(host: Host | None, technology: Path | None) -> dict[str, Any]:
+    """Returns the costs beyond the accelerator's cycles for the native part."""
+    return {"host": host, "technology": None if technology is None else path(technology)}
 
 
 def numbers(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _npukit, arguments
-from .arguments import Arrays, Path, Values
+from .arguments import Arrays, Host, Path, Values
 from .frameworks import needed
 from .models import Model
 from .progress import Bar, Progress
@@ -152,6 +152,8 @@ def explore(
     epsilon: float | None = None,
     exhaustive: bool = False,
     halve: bool = False,
+    host: Host | None = None,
+    technology: Path | None = None,
     executor: Any = None,
     resume: Path | None = None,
     progress: Progress = None,
@@ -161,7 +163,8 @@ def explore(
     `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`, `options`,
     `where`, `minimize`, `maximize`. `samples` are run with every program and compared with float. `sample` is a number
     of random points to try instead of all. Points that are at most the share `epsilon` worse than a Pareto-optimal one in
-    every objective count as equal to it: the smallest machine of them is on the front.
+    every objective count as equal to it: the smallest machine of them is on the front. `host` and `technology` are as for
+    `Program.time`: the figures `total_milliseconds`, with the host's time, and `joules` are known then.
 
     `executor` distributes points: `"ray"` to a Ray cluster (after `ray.init(address=...)`, or a local one), an executor
     of `concurrent.futures`, or a `joblib.Parallel`. Without one, points are distributed to the cores of this computer,
@@ -173,7 +176,8 @@ def explore(
         raise ValueError("`halve` does not work with an executor: leave out one of the two")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
-    choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive, "halve": halve}
+    choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive, "halve": halve,
+              "costs": arguments.costs(host, technology)}
     job = job_of(models, space, samples, numbers, choice)
     native = job.native
     known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
@@ -201,6 +205,8 @@ def search(
     preprocess: Values | None = None,
     rescale: str | None = None,
     quantize: str | None = None,
+    host: Host | None = None,
+    technology: Path | None = None,
     progress: Progress = None,
 ) -> Exploration:
     """Like `explore`, for a space that is too large for all of its points. Optuna chooses the points from earlier results.
@@ -211,7 +217,8 @@ def search(
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
-    choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False}
+    choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False,
+              "costs": arguments.costs(host, technology)}
     native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
     objectives = json.loads(native.finish([], [], 0.0))["objectives"]

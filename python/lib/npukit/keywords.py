@@ -22,6 +22,10 @@ def _size(value: str) -> str:
     return '{"resize": (' + value.replace("x", ", ") + ")}"
 
 
+def _pair(value: str) -> str:
+    return "(" + value.replace(",", ", ") + ")"
+
+
 def _entry(name: str) -> Callable[[str], str]:
     return lambda value: "{" + _text(name) + ": " + value + "}"
 
@@ -43,6 +47,7 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "crop": ("preprocess", str, '{"crop": True}'),
     "dim": ("sizes", _named, ""),
     "hardware": ("meaning", _text, '"hardware"'),
+    "host": ("host", _pair, ""),
     "input": ("x", str, ""),
     "input-shape": ("shapes", _named, ""),
     "label-by": ("label_by", _text, ""),
@@ -65,6 +70,7 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "std": ("preprocess", _entry("std"), '{"std": ...}'),
     "strategy": ("strategy", _text, ""),
     "target": ("target", _text, ""),
+    "technology": ("technology", _text, ""),
     "verify": ("verify", str, "True"),
 }
 

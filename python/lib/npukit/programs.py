@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _npukit, arguments
-from .arguments import Array, Arrays, Path, Values
+from .arguments import Array, Arrays, Host, Path, Values
 from .progress import Bar, Progress
 from .reports import Comparison, Proof, Report, Trace
 
@@ -103,18 +103,24 @@ class Program:
         *,
         clock: float | str | None = None,
         meaning: str | None = None,
+        host: Host | None = None,
+        technology: Path | None = None,
         progress: Progress = None,
         **options: Any,
     ) -> Report:
         """Returns the report of `npu time`: the time of one sample, by layer and unit.
 
-        `clock` is a frequency in MHz, or the name of one of the target's clocks. Other options are those of the target.
+        `clock` is a frequency in MHz, or the name of one of the target's clocks. `host` is the speed of the host, as
+        `(5, 400e6)`: 5 ns for each element of its steps, and copies of 400 MB in a second. `report.host` is then its
+        estimated time. `technology` is `horowitz-45nm` or the path of a table of energies; `report.energy` is then the
+        energy by layer and memory. Other options are those of the target.
         """
         given = arguments.options(options)
         if clock is not None:
             given["clock" if isinstance(clock, str) else "clock-mhz"] = arguments.word(clock)
+        costs = arguments.costs(host, technology)
         with Bar(progress) as shown:
-            return Report("time", json.loads(self._native.time(given, meaning, shown)))
+            return Report("time", json.loads(self._native.time(given, meaning, costs, shown)))
 
     def to_html(
         self,
@@ -123,20 +129,27 @@ class Program:
         labels: Array | None = None,
         against: Path | None = None,
         preprocess: Values | None = None,
+        host: Host | None = None,
+        technology: Path | None = None,
         progress: Progress = None,
     ) -> str:
         """Returns the page of `npu report`: layers, units, memories, the network and, with inputs, values and errors by layer.
 
-        `labels` of the inputs (an array of classes, or the path of a file) add the accuracy.
+        `labels` of the inputs (an array of classes, or the path of a file) add the accuracy. `host` and `technology`
+        add the host's time and the energy, as for `time`.
 
         `against` is the file of another program's page, to compare with. The page is one file, which needs no network
         connection: `pathlib.Path("report.html").write_text(program.to_html(x))`.
         """
-        inputs = [] if x is None else arguments.arrays(x)
-        other = None if against is None else arguments.path(against)
+        paging = {
+            "inputs": arguments.arrays(x),
+            "preprocess": arguments.preprocess(preprocess),
+            "labels": arguments.labels(labels),
+            "against": None if against is None else arguments.path(against),
+            "costs": arguments.costs(host, technology),
+        }
         with Bar(progress) as shown:
-            values = arguments.preprocess(preprocess)
-            return self._native.page(inputs, values, arguments.labels(labels), other, shown)
+            return self._native.page(paging, shown)
 
     def verify(
         self,

@@ -250,9 +250,8 @@ fn placed(component: Component, mut row: InstructionSpec) -> InstructionSpec {
     let is_resource = component != Component::Sequencer;
     row.patterns.insert(0, Pattern { name: "type".to_owned(), bits: TYPE, value: is_resource.into() });
     if is_resource {
-        let (name, meaning) = ("slot".to_owned(), "slot of the component that executes it".to_owned());
         let kind = FieldKind::up_to(SLOT.max(), Radix::Decimal);
-        row.fields.insert(0, Field { name, meaning, bits: SLOT, kind, default: None });
+        row.fields.insert(0, Field::new("slot", SLOT, kind, "slot of the component that executes it"));
     }
     let operands: Vec<String> = row.fields.iter().map(|field| format!("{0}={{{0}}}", field.name)).collect();
     let syntax = format!("{}({})", row.name, operands.join(", "));

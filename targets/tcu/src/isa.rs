@@ -36,7 +36,6 @@ const DOC: &str = "Addresses and sizes are in vectors of N scalars. Element i of
 
 /// Adds the thread that issues an instruction.
 fn issue(row: &mut InstructionSpec, format: &Format) {
-    let (name, meaning) = ("thread".to_owned(), "issued by thread 1".to_owned());
-    row.fields
-        .insert(0, Field { name, meaning, bits: format.tid, kind: FieldKind::flag(".t1"), default: None });
+    let thread = Field::new("thread", format.tid, FieldKind::flag(".t1"), "issued by thread 1");
+    row.fields.insert(0, thread);
 }

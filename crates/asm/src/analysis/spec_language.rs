@@ -141,7 +141,7 @@ impl Proposals {
             return;
         }
         let of = row.fields.iter().find(|field| has_name(field, name));
-        let detail = of.map(|field| format!("{}: {}", field.name, field.meaning));
+        let detail = of.map(|field| format!("{}: {}", field.name, field.meaning_of_name(name)));
         let kind = if of.is_some() { ProposalKind::Value } else { ProposalKind::Keyword };
         // Default: a word of the form has no field.
         self.all.push(Proposal { text: name.to_owned(), kind, detail: detail.unwrap_or_default() });

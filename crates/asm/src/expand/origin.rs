@@ -144,11 +144,22 @@ impl Sources {
         (self.name(place.source), line, column)
     }
 
-    /// Returns the calls that generated a line, the innermost first; only both ends of a long
+    /// Returns the name of the text, line and column of each call that generated a place, the
+    /// innermost first.
+    pub fn callers(&self, place: SourceLocation) -> Vec<(&str, usize, usize)> {
+        self.chain(place).map(|call| self.position_of(call.place)).collect()
+    }
+
+    /// Returns the calls that generated a place, the innermost first.
+    fn chain(&self, place: SourceLocation) -> impl Iterator<Item = &Call> {
+        let call = |place: SourceLocation| place.call.and_then(|call| self.calls.get(call));
+        std::iter::successors(call(place), move |outer| call(outer.place))
+    }
+
+    /// Describes the calls that generated a line, the innermost first; only both ends of a long
     /// chain.
     fn calls_of(&self, place: SourceLocation) -> Vec<String> {
-        let call = |place: &SourceLocation| place.call.and_then(|call| self.calls.get(call));
-        let calls: Vec<&Call> = std::iter::successors(call(&place), |outer| call(&outer.place)).collect();
+        let calls: Vec<&Call> = self.chain(place).collect();
         let described = |calls: &[&Call]| calls.iter().map(|call| self.described(call)).collect::<Vec<_>>();
         match calls.len().checked_sub(2 * ENDS).filter(|more| *more > 1) {
             None => described(&calls),

@@ -7,6 +7,7 @@ use npukit::verbs::check::{Group, Report, check, check_program};
 
 use crate::answer::Answer;
 use crate::args::{CalibrationArgs, ModelSourceArgs, OUTPUT, PreprocessArgs};
+use crate::color::Mark;
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
@@ -50,7 +51,7 @@ pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
 
 /// Formats the whole report: the verdict, then the problems or the steps on the host.
 pub fn text(report: &Report) -> String {
-    let mut text = facts(verdict(report));
+    let mut text = Mark::of_verdict(report.verdict.fits).first_line(&facts(verdict(report)));
     text.extend(report.groups.iter().map(group));
     text += &host_steps(&report.host_steps);
     text += &rescaling(report.rescaling.as_ref());

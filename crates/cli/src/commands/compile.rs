@@ -115,10 +115,10 @@ fn text(report: &Report) -> String {
     });
     let columns = [
         Column::left("memory"),
-        Column::right("most"),
-        Column::right("in all"),
-        Column::right("depth"),
-        Column::left("in"),
+        Column::right("peak"),
+        Column::right("total"),
+        Column::right("size"),
+        Column::left("unit"),
     ];
     let numbers = rescaling(report.rescaling.as_ref()) + &quantization(report.quantization.as_ref());
     if !report.memory.is_empty() {

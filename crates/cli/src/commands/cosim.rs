@@ -16,7 +16,7 @@ use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::requests::{calibration_with, context, input_files, preprocess_samples, source};
 use crate::table::{Cell, Column, Row, facts, table, thousands};
-use crate::text::remarks;
+use crate::text::{remarks, written};
 use crate::verbosity::TimingsArgs;
 use crate::verilator::Verilator;
 
@@ -62,6 +62,8 @@ pub struct CosimArgs {
     #[arg(long, value_name = "DIR", help_heading = TARGET)]
     pub rtl: Option<String>,
     /// Write waveforms around the first difference, or of the start without one
+    ///
+    /// View settings for GTKWave (`.gtkw`) are written next to it.
     #[arg(long, value_name = "OUT.fst", help_heading = OUTPUT, value_parser = named(&["fst"]))]
     pub waves: Option<PathBuf>,
     #[command(flatten)]
@@ -84,16 +86,30 @@ pub fn run(args: &CosimArgs) -> Result<Answer, Failure> {
         response_latency: args.response_latency,
         stalls: args.stalls,
         rtl: args.rtl.clone(),
-        waves: args.waves.is_some(),
+        waves: args.waves.as_ref().map(|path| path.display().to_string()),
     };
     check_apart(args.waves.iter().map(PathBuf::as_path))?;
     let (report, waves) = cosim(&request, &Verilator, context())?;
     let mut end = String::new();
     if let (Some(path), Some(waves)) = (&args.waves, &waves) {
-        write_all(&[(path.clone(), waves)])?;
-        end = format!("wrote {}\n", path.display());
+        let save = path.with_extension("gtkw");
+        write_all(&[(path.clone(), &waves.fst[..]), (save.clone(), &waves.gtkwave[..])])?;
+        end = written([&**path, &*save]);
     }
+    end += &next(&report, args);
     Ok(Answer::new(text(&report) + &end, &report).with_success(report.equal))
+}
+
+/// Formats how to look at the first difference, if the debugger can go there.
+fn next(report: &Report, args: &CosimArgs) -> String {
+    let difference = report.difference.as_ref().filter(|difference| difference.segment.is_none());
+    let Some(instruction) = difference.and_then(|difference| difference.instruction) else {
+        return String::new();
+    };
+    let target = args.source.target.iter().map(|target| format!(" --target {target}"));
+    let inputs = args.inputs.iter().map(|input| format!(" --input {input}"));
+    let options: String = target.chain(inputs).collect();
+    line(&format!("next: npu debug {}{options}, then `goto instruction {instruction}`", args.source.path))
 }
 
 fn text(report: &Report) -> String {
@@ -123,8 +139,10 @@ fn text(report: &Report) -> String {
     text += &format!("\n{}\n", parts(&report.compared));
     text += &remarks(&report.notes, &report.warnings);
     text += &match &report.difference {
-        None => "equal\n".to_owned(),
-        Some(difference) => line(&format!("first difference: {}", difference.message)),
+        None => Mark::Success.first_line("equal\n"),
+        Some(difference) => {
+            Mark::Fault.first_line(&line(&format!("first difference: {}", difference.message)))
+        }
     };
     text
 }

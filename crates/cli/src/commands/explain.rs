@@ -12,6 +12,7 @@ use crate::args::TARGET;
 use crate::candidates::{explained, targets};
 use crate::failure::{self, Failure};
 use crate::requests::context;
+use crate::table::{Screen, folded_page};
 
 /// Arguments of `npu explain`.
 #[derive(Debug, Args)]
@@ -45,8 +46,9 @@ fn text(report: &Report) -> String {
     let terms = report.terms.iter().map(entry);
     let errors = report.errors.iter().map(error);
     let lints = report.lints.iter().map(lint::entry);
+    let page = |text: &str| folded_page(text, Screen::current());
     let instructions =
-        report.instructions.iter().map(|one| format!("instruction of {}\n{}", one.target, one.text));
+        report.instructions.iter().map(|one| format!("instruction of {}\n{}", one.target, page(&one.text)));
     terms.chain(errors).chain(lints).chain(instructions).collect::<Vec<_>>().join("\n")
 }
 

@@ -231,7 +231,7 @@ fn text(report: &Report, objectives: &[Metric]) -> String {
         ("compiled", count(report.layers, "layer")),
         ("seconds", format!("{:.2}", report.seconds)),
         ("objectives", report.objectives.join(", ")),
-        ("front", format!("{} that are not dominated{merged}", count(front.len(), "point"))),
+        ("front", format!("{} not dominated by any other{merged}", count(front.len(), "point"))),
         ("same for all", constant),
         ("unknown", unknown),
     ]);

@@ -9,6 +9,7 @@ use crate::args::OUTPUT;
 use crate::candidates::{instructions, targets};
 use crate::failure::Failure;
 use crate::requests::context;
+use crate::table::{Screen, folded_page};
 use crate::text::remarks;
 
 /// Arguments of `npu isa`.
@@ -43,7 +44,7 @@ pub enum PageFormat {
 pub fn run(args: &IsaArgs) -> Result<Answer, Failure> {
     let page = isa(&args.target, args.instruction.as_deref(), context())?;
     let text = match args.format {
-        PageFormat::Text => page.text,
+        PageFormat::Text => folded_page(&page.text, Screen::current()),
         PageFormat::Markdown => page.markdown,
         PageFormat::Json => format!("{:#}\n", page.json),
     };

@@ -64,8 +64,8 @@ pub struct RunArgs {
     ///
     /// The inputs and outputs of the artifact get the names and shapes of the model from which it
     /// was compiled, and outputs are compared with the model in float.
-    #[arg(long, alias = "like", value_name = "MODEL", help_heading = MODEL)]
-    pub shapes_from: Option<String>,
+    #[arg(long = "model", aliases = ["shapes-from", "like"], value_name = "MODEL", help_heading = MODEL)]
+    pub of: Option<String>,
     /// Compare every layer with float
     ///
     /// Also reports where the machine diverges from float. A layer's own error is the machine's
@@ -115,7 +115,7 @@ pub struct RunArgs {
     /// `machine/NAME` is the machine's value, `float/NAME` the whole network in float, and
     /// `layer/NAME` the layer in float on the machine's operands. All are real values in the
     /// model's scale. Without a target, or with `--target float`, the file has every value between
-    /// the model's nodes. An artifact has inputs and outputs; --shapes-from adds the results of its
+    /// the model's nodes. An artifact has inputs and outputs; --model adds the results of its
     /// layers.
     ///
     /// For an assembly or binary program, `NAME[A:B]` shows the memory NAME after the run, as
@@ -164,7 +164,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         inputs: input_files(&args.inputs),
         preprocess,
         stateful: stateful(&args.state),
-        shapes_from: args.shapes_from.clone(),
+        model: args.of.clone(),
         raw: args.raw,
         compare: args.compare.as_deref() == Some(""),
         board: args.compare.clone().filter(|file| !file.is_empty()),

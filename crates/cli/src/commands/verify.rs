@@ -14,6 +14,7 @@ use npukit::verbs::verify::{
 
 use crate::answer::Answer;
 use crate::args::{CalibrationArgs, INPUTS, ModelSourceArgs, OUTPUT, PreprocessArgs, TARGET};
+use crate::color::Mark;
 use crate::disk::{settle, write_all};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
@@ -191,7 +192,7 @@ pub fn proof(report: &Report) -> String {
         ("preparation", format!("{:.1e} of the largest output", report.preparation.share)),
     ];
     lines.extend(report.certificate.iter().filter_map(checked).map(|entry| ("certificate", entry)));
-    let mut text = facts(lines);
+    let mut text = Mark::of_verdict(report.proved).first_line(&facts(lines));
     text.extend(
         report
             .uncovered

@@ -19,6 +19,20 @@ pub fn folded(line: &str, indent: usize, screen: Screen) -> String {
     wrap(line, options).iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// Space that the last column of a page needs, in characters.
+const COLUMN: usize = 30;
+
+/// Wraps the lines of a reference page to the screen. Further lines of an entry are indented to its
+/// last column if that has room, and further lines of a sentence to its margin.
+pub fn folded_page(page: &str, screen: Screen) -> String {
+    let indent = |line: &str| match line.rfind("  ").map(|gap| width(&line[..gap]) + 2) {
+        Some(column) if screen.width.is_some_and(|room| room >= column + COLUMN) => column,
+        Some(_) => line.len() - line.trim_start().len(),
+        None => 0,
+    };
+    page.lines().map(|line| folded(line, indent(line), screen)).collect()
+}
+
 /// Wraps a cell's text into lines of at most `room` characters.
 pub fn lines(text: &str, room: usize) -> Vec<String> {
     if width(text) <= room {
@@ -48,6 +62,17 @@ mod tests {
         );
         let path = "/a/path/that/is/longer/than/the/screen";
         assert_eq!(on(22, &format!("wrote {path}"), 4), format!("wrote\n    {path}\n"));
+    }
+
+    #[test]
+    fn entries_of_a_page_are_indented_to_their_last_column() {
+        let page = "A sentence without a margin.\n\n  op (1)  the larger of a and of the operand b\n    a list of words without columns\n";
+        let screen = Screen { width: Some(40), is_unicode: true };
+        let folded = "A sentence without a margin.\n\n  op (1)  the larger of a and of the\n          operand b\n    a list of words without columns\n";
+        assert_eq!(folded_page(page, screen), folded);
+        assert_eq!(folded_page(page, Screen::default()), page);
+        let narrow = Screen { width: Some(24), is_unicode: true };
+        assert!(folded_page(page, narrow).contains("  op (1)  the larger of\n  a and of the operand b\n"));
     }
 
     #[test]

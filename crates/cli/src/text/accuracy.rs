@@ -29,7 +29,8 @@ pub fn text(report: Option<&AccuracyReport>) -> String {
         lines.push((&top, percent(report.top_share)));
     }
     if let Some(FloatAccuracy { only_machine, only_float, .. }) = report.float {
-        lines.push(("right", format!("{only_machine} only on the machine, {only_float} only in float")));
+        let sides = format!("{only_machine} right only on the accelerator, {only_float} right only in float");
+        lines.push(("disagreements", sides));
     }
     format!("\n{}{}{}", facts(lines), confusion(report), worst(&report.worst))
 }

@@ -34,6 +34,18 @@ fn rows_that_bound_the_whole_are_colored() {
 }
 
 #[test]
+fn verdicts_are_green_or_red() {
+    let check = |depth: &str| {
+        let target = format!("tcu:pynqz1,local_depth={depth}");
+        printed(|command| command.args(["check", DIGITS, "--compile", "--color=always", "--target", &target]))
+    };
+    let (good, _) = check("8192");
+    assert!(good.starts_with("\u{1b}[32mverdict") && good.contains("fits"), "{good:?}");
+    let (bad, error) = check("1");
+    assert!((bad + &error).contains(&format!("{FAULT}verdict")), "{error:?}");
+}
+
+#[test]
 fn figures_that_became_worse_are_colored() {
     let npu = Npu::new();
     for (name, cycles) in [("a.json", 1), ("b.json", 2)] {

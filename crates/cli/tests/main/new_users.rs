@@ -57,12 +57,15 @@ fn an_artifact_is_compared_with_its_model() {
     let npu = compiled();
     let run = ["run", NETWORK, "--input", IMAGES, "--samples", "9"];
     let (out, _) = npu.text(0, &run);
-    assert!(out.contains("not compared with float: --shapes-from names the model for it"), "{out}");
-    let like = [&run[..], &["--shapes-from", DIGITS]].concat();
-    let (out, _) = npu.text(0, &[&like[..], &["--max-error", "5%", "-o", "y.npz"]].concat());
+    assert!(out.contains("not compared with float: --model names the model for it"), "{out}");
+    let with_model = [&run[..], &["--model", DIGITS]].concat();
+    let (out, _) = npu.text(0, &[&with_model[..], &["--max-error", "5%", "-o", "y.npz"]].concat());
     assert!(out.contains("signal to noise") && !out.contains("not compared"), "{out}");
     assert!(out.contains("and 1 sample more, in y.npz") && out.contains("wrote y.npz"), "{out}");
-    npu.text(1, &[&like[..], &["--max-error", "0"]].concat());
+    // Earlier names of the option.
+    for option in ["--model", "--shapes-from", "--like"] {
+        npu.text(1, &[&run[..], &[option, DIGITS, "--max-error", "0"]].concat());
+    }
     let (out, _) = npu.text(0, &["report", NETWORK, "--input", IMAGES, "--samples", "9", "-o", "r.html"]);
     assert!(out.contains("timed, run on 9 samples; not compared with float, as the model"), "{out}");
 }

@@ -155,8 +155,14 @@ fn a_circuit_that_computes_otherwise_is_found_out() {
     }
     assert!(difference["layer"].is_string(), "{difference}");
     assert_ne!(difference["rtl"], difference["model"]);
+    let message = difference["message"].as_str().unwrap();
+    assert!(message.contains("MatMul"), "the product rounds, and not the last writer: {message}");
+    let text = text(&cosim(&npu, &arguments).stdout);
+    let next = format!("`goto instruction {}`", difference["instruction"]);
+    assert!(text.contains("next: npu debug") && text.contains(&next), "{text}");
     assert_eq!(report["cycles"]["rtl"], report["cycles"]["model"], "cycles do not depend on values");
     assert!(std::fs::read(npu.path("w.fst")).unwrap().len() > 1000, "waveforms are there");
+    assert!(std::fs::read_to_string(npu.path("w.gtkw")).unwrap().contains("TOP.accepts"), "so is their view");
 }
 
 #[needs(NPUKIT_VERILATOR)]

@@ -209,6 +209,7 @@ fn page(_: &mut SchemaGenerator) -> Value {
         ("signed", is_so.clone()),
         ("log2", is_so),
         ("bits", codes),
+        ("meanings", json!({ "type": "object", "additionalProperties": { "type": "string" } })),
     ] {
         field["properties"][key] = of;
     }

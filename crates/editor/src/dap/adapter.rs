@@ -264,7 +264,11 @@ fn capabilities() -> Value {
     })
 }
 
-/// Returns the stack: the next step, and its layer as the outer frame.
+/// Identifier of the first frame of a macro call, after the frames of the step and its layer.
+const FIRST_CALLER: usize = 3;
+
+/// Returns the stack: the next step, the macro calls that generated it, and its layer as the outer
+/// frame.
 fn stack(debugger: &Debugger) -> Value {
     let (machine, position) = (debugger.machine(), debugger.position());
     let issued = machine.issued(position).first().copied();
@@ -276,8 +280,12 @@ fn stack(debugger: &Debugger) -> Value {
     if let Some(instruction) = issued.filter(|_| position < debugger.steps()) {
         frame["instructionPointerReference"] = reference(instruction).into();
     }
+    let callers = issued.map(|instruction| debugger.callers(instruction)).unwrap_or_default(); // Default: no instruction.
     let layer = machine.layer(position).and_then(|place| machine.layers().get(place));
     let mut frames = vec![frame];
+    frames.extend(callers.into_iter().zip(FIRST_CALLER..).map(|(Line { file, line, column }, id)| {
+        json!({ "id": id, "name": format!("from {file}:{line}"), "line": line, "column": column, "source": source(&file) })
+    }));
     frames.extend(layer.map(|name| {
         json!({ "id": 2, "name": format!("layer {name}"), "line": 0, "column": 0, "presentationHint": "label" })
     }));

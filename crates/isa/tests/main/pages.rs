@@ -106,6 +106,25 @@ fn the_pages_of_every_kind_of_field() {
 }
 
 #[test]
+fn named_values_with_meanings_are_listed_below_the_table() {
+    let names = FieldKind::Choice { names: vec![(0, "add".to_owned()), (3, "less".to_owned())], open: true };
+    let row = InstructionSpec::new("Do", 1, "Works.")
+        .with_field("how", BitRange::new(0, 8), names, "operation")
+        .with_meanings("how", &[(0, "a + b"), (3, "1 if a < b | 0")])
+        .with_doc("A remark.");
+    let (name, doc) = ("All".to_owned(), String::new());
+    let spec = IsaSpec { name, doc, byte_order: ByteOrder::Little, instructions: vec![row] };
+    let text = "  7:0  how  listed below, or up to 255  operation\n  how:\n    add (0)   a + b\n    \
+                less (3)  1 if a < b | 0\n  A remark.\n";
+    assert!(spec.reference().text().ends_with(text), "{}", spec.reference().text());
+    let markdown = "\n| `how` | code | meaning |\n|---|---|---|\n| `add` | 0 | a + b |\n\
+                    | `less` | 3 | 1 if a < b \\| 0 |\n\nA remark.\n";
+    assert!(spec.reference().markdown().ends_with(markdown), "{}", spec.reference().markdown());
+    let json = spec.reference().json();
+    assert_eq!(json["instructions"][0]["fields"][0]["meanings"]["less"], "1 if a < b | 0");
+}
+
+#[test]
 fn templates_know_their_mnemonic_and_what_is_no_field() {
     let row = InstructionSpec::new("a", 1, "").with_field(
         "f",

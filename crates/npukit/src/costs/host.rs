@@ -15,14 +15,20 @@ pub struct HostRates {
 }
 
 impl HostRates {
-    /// Parses `5,400e6`: nanoseconds per element, and bytes per second. `None` for another text, a
-    /// negative number of nanoseconds, or a rate that is not positive.
+    /// Creates the speed of a host. `None` if a number is not finite, the nanoseconds are negative,
+    /// or the rate is not positive.
+    pub fn new(ns_per_element: f64, bytes_per_second: f64) -> Option<Self> {
+        let is_legal = ns_per_element >= 0.0 && bytes_per_second > 0.0;
+        let is_finite = ns_per_element.is_finite() && bytes_per_second.is_finite();
+        (is_legal && is_finite).then_some(Self { ns_per_element, bytes_per_second })
+    }
+
+    /// Parses `5,400e6`: nanoseconds per element, and bytes per second. `None` for another text,
+    /// and for numbers that [`HostRates::new`] refuses.
     pub fn parse(text: &str) -> Option<Self> {
         let (ns_per_element, bytes_per_second) = text.split_once(',')?;
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        let (ns_per_element, bytes_per_second) = (number(ns_per_element)?, number(bytes_per_second)?);
-        let rates = Self { ns_per_element, bytes_per_second };
-        (rates.ns_per_element >= 0.0 && rates.bytes_per_second > 0.0).then_some(rates)
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        Self::new(number(ns_per_element)?, number(bytes_per_second)?)
     }
 }
 

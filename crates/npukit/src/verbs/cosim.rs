@@ -44,8 +44,19 @@ pub struct Request {
     pub stalls: Option<u64>,
     /// Folder of a modified circuit, in the form that `npu rtl` writes.
     pub rtl: Option<String>,
-    /// Whether to record waveforms around the first difference, or from the start without one.
-    pub waves: bool,
+    /// Future path of waveforms, if requested: around the first difference, or from the start
+    /// without one.
+    pub waves: Option<String>,
+}
+
+/// Waveforms of a circuit, and settings to display them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waves {
+    /// Waveforms in FST format, `.fst`.
+    pub fst: Vec<u8>,
+    /// GTKWave save file, `.gtkw`, with the signals of the outermost module.
+    pub gtkwave: Vec<u8>,
 }
 
 /// Comparison of a circuit with machine and clock.
@@ -87,8 +98,8 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// Runs all samples on the circuit, up to the first that differs. Also returns the waveforms (FST),
-/// if requested.
+/// Runs all samples on the circuit, up to the first that differs. Also returns the waveforms, if
+/// requested.
 ///
 /// # Errors
 ///
@@ -104,7 +115,7 @@ pub fn cosim(
     request: &Request,
     simulator: &dyn Simulator,
     context: Context<'_>,
-) -> Result<(Report, Option<Vec<u8>>), Error> {
+) -> Result<(Report, Option<Waves>), Error> {
     let own = request.rtl.as_deref().map(|folder| own::files(folder, context.reader)).transpose()?;
     // Default: npukit's own circuit.
     let own = own.unwrap_or_default();
@@ -139,7 +150,7 @@ struct Done<'r> {
     simulated: u64,
     circuit: String,
     seconds: f64,
-    waves: Option<Vec<u8>>,
+    waves: Option<Waves>,
 }
 
 impl<'r> Done<'r> {
@@ -193,17 +204,59 @@ impl<'r> Done<'r> {
         let build = Build::of(cosim.circuit, self.own, false);
         let Simulated { seen, seconds } = self.simulator.simulate(&build, cosim.run)?;
         self.seconds += seconds;
-        let judgement = {
+        let mut judgement = {
             let _phase = Phase::begin("compare");
             (cosim.compare)(&seen)?
         };
-        if self.request.waves && (judgement.difference.is_some() || self.waves.is_none()) {
+        if let Some(difference) = self.first_of(cosim, &judgement) {
+            judgement.difference = Some(difference);
+        }
+        let is_wanted = judgement.difference.is_some() || self.waves.is_none();
+        if let Some(path) = self.request.waves.as_deref().filter(|_| is_wanted) {
             let around = judgement.difference.as_ref().and_then(|difference| difference.cycle);
-            self.waves = Some(waves(cosim, self.own, around, self.simulator)?);
+            let vcd = waves(cosim, self.own, around, self.simulator)?;
+            let _phase = Phase::begin("write waveforms");
+            self.waves = Some(Waves { fst: vcd::to_fst(WAVES, &vcd)?, gtkwave: vcd::save_file(&vcd, path) });
         }
         self.simulated += judgement.simulated;
         self.judgements.push(judgement);
         Ok(())
+    }
+
+    /// Returns the difference after the first instruction that leaves one in a memory, unless this
+    /// is the difference of the judgement, which names the last writer of a number. Repeats the run
+    /// with fewer instructions, by bisection.
+    fn first_of(&self, cosim: &CosimRun<'_>, judgement: &CosimJudgement) -> Option<CosimDifference> {
+        let of_memory = judgement.difference.as_ref().filter(|difference| difference.address.is_some())?;
+        let _phase = Phase::begin("find the first difference");
+        let (mut equal, mut different, mut found) = (0, of_memory.instruction? as usize + 1, None);
+        while equal + 1 < different {
+            let middle = equal.midpoint(different);
+            match self.difference_in_memory(cosim, middle) {
+                Ok(Some(difference)) => (different, found) = (middle, Some(difference)),
+                Ok(None) => equal = middle,
+                // A shorter run that fails does not hide the difference.
+                Err(_) => break,
+            }
+        }
+        found
+    }
+
+    /// Runs the first `count` instructions, and returns the difference that they leave in a memory.
+    fn difference_in_memory(
+        &self,
+        cosim: &CosimRun<'_>,
+        count: usize,
+    ) -> Result<Option<CosimDifference>, Error> {
+        let mut judged = None;
+        let run = &mut |first: &CosimRun<'_>| {
+            let build = Build::of(first.circuit, self.own, false);
+            let seen = self.simulator.simulate(&build, first.run).map_err(Error::from);
+            judged = Some(seen.and_then(|simulated| Ok((first.compare)(&simulated.seen)?)));
+        };
+        (cosim.first)(count, run)?;
+        let difference = judged.transpose()?.and_then(|judgement| judgement.difference);
+        Ok(difference.filter(|difference| difference.address.is_some()))
     }
 
     /// Names the segment that differs, if there are several.
@@ -277,8 +330,8 @@ impl<'r> Done<'r> {
 /// Number of cycles of waveforms before and after the requested cycle.
 const AROUND: u64 = 512;
 
-/// Records waveforms around a cycle, or from the start: repeats the run in a simulator that writes
-/// them.
+/// Records waveforms (VCD) around a cycle, or from the start: repeats the run in a simulator that
+/// writes them.
 fn waves(
     cosim: &CosimRun<'_>,
     own: &[npukit_target::rtl::File],
@@ -295,8 +348,7 @@ fn waves(
     let mut seen = simulator.simulate(&Build::of(cosim.circuit, own, true), &run)?.seen;
     let missing =
         || SimulatorError::Output { file: WAVES.to_owned(), reason: "it was not written".to_owned() };
-    let _phase = Phase::begin("write waveforms");
-    Ok(vcd::to_fst(WAVES, &seen.remove(WAVES).ok_or_else(missing)?)?)
+    Ok(seen.remove(WAVES).ok_or_else(missing)?)
 }
 
 const WAVES: &str = "waves.vcd";

@@ -60,7 +60,7 @@ pub struct Request {
     pub stateful: Stateful,
     /// Model that an artifact was compiled from; its names and shapes are used for inputs and
     /// outputs, and the outputs are compared with it in float.
-    pub shapes_from: Option<String>,
+    pub model: Option<String>,
     /// Whether to return the machine's integers instead of real values.
     pub raw: bool,
     /// Whether to compare every layer with float.
@@ -91,12 +91,12 @@ impl Request {
         if self.asm_options != AsmRunOptions::default() {
             return Err(Error::OnlyAssembly { path: self.source.path.clone() });
         }
-        if self.shapes_from.is_some() && !is_artifact(&self.source.path) {
+        if self.model.is_some() && !is_artifact(&self.source.path) {
             return Err(Error::NeedlessModel { path: self.source.path.clone() });
         }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
-            (_, Some(_)) if self.shapes_from.is_none() => "`--max-error` without `--shapes-from`",
+            (_, Some(_)) if self.model.is_none() => "`--max-error` without `--model`",
             _ if self.strict => "`--strict`",
             _ => return Ok(()),
         };
@@ -246,9 +246,9 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
     let program = request.source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
-    let is_compared = request.shapes_from.is_some() || request.board.is_some();
+    let is_compared = request.model.is_some() || request.board.is_some();
     if is_artifact(&request.source.path) && !is_compared {
-        report.notes.push("not compared with float: --shapes-from names the model for it".to_owned());
+        report.notes.push("not compared with float: --model names the model for it".to_owned());
     }
     report.seconds = start.elapsed().as_secs_f64();
     let waves = request.waves(&*program.compiled)?;
@@ -342,13 +342,13 @@ impl<'a> Outcome<'a> {
         context: Context<'_>,
     ) -> Result<Self, Error> {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
-        let shapes_from = request.shapes_from.as_ref().map(|path| {
+        let shapes = request.model.as_ref().map(|path| {
             let model = model::load(path, &ModelOptions::default(), &request.inputs, context.reader)?;
-            ShapeSource::new(compiled, &model, path).map(|shapes_from| (shapes_from, model.graph))
+            ShapeSource::new(compiled, &model, path).map(|shapes| (shapes, model.graph))
         });
-        let (shapes_from, graph) = shapes_from.transpose()?.unzip();
-        let inputs = match &shapes_from {
-            Some(shapes_from) => shapes_from.inputs(),
+        let (shapes, graph) = shapes.transpose()?.unzip();
+        let inputs = match &shapes {
+            Some(shapes) => shapes.inputs(),
             None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
         };
         let stateful = match origin {
@@ -362,9 +362,9 @@ impl<'a> Outcome<'a> {
             inputs::samples_of_calls(files, &inputs, preprocess, context.reader, text, states)?;
         let fit = |graph: &Graph| states.is_none() && samples.iter().all(|sample| have_shapes(sample, graph));
         let beside = graph.filter(fit).map(|graph| (graph, samples.clone()));
-        if let Some(shapes_from) = &shapes_from {
-            notes.splice(0..0, shapes_from.notes());
-            samples = samples.into_iter().map(|sample| shapes_from.packed(sample)).collect();
+        if let Some(shapes) = &shapes {
+            notes.splice(0..0, shapes.notes());
+            samples = samples.into_iter().map(|sample| shapes.packed(sample)).collect();
         }
         let unwritten = OnceLock::new();
         let run = |place, sample: &Sample| request.run_sample(compiled, place, sample, &unwritten);
@@ -373,7 +373,7 @@ impl<'a> Outcome<'a> {
             None => machine_by(compiled, &samples, run)?,
         };
         let unwritten = unwritten.into_inner().map(|error| unwritten_message(&error));
-        let stacks = if let Some(shapes_from) = &shapes_from { shapes_from.unpacked(stacks) } else { stacks };
+        let stacks = if let Some(shapes) = &shapes { shapes.unpacked(stacks) } else { stacks };
         Ok(Self { request, compiled, samples, notes, unwritten, stacks, saturations, beside })
     }
 

@@ -58,15 +58,15 @@ fn of_others() -> Memory {
 fn an_artifact_without_shapes_takes_those_of_its_model() {
     let source = || Source::artifact("digits_onnx_pynqz1.tmodel");
     let ours = run(&request(source(), "x.npy"), Memory::with_digits().context()).unwrap();
-    let shapes_from = Request { shapes_from: Some("digits.onnx".into()), ..request(source(), "x.npy") };
-    let (report, files) = run(&shapes_from, of_others().context()).unwrap();
+    let compared = Request { model: Some("digits.onnx".into()), ..request(source(), "x.npy") };
+    let (report, files) = run(&compared, of_others().context()).unwrap();
     assert_eq!(files.outputs, ours.1.outputs);
     assert_eq!(report.outputs, ours.0.outputs);
     // Measured: 0.106, with 8 fraction bits.
     let error = report.comparison.map(|found| found.max_abs_error);
     assert!(error.is_some_and(|error| error < 1.2 * 0.1064) && ours.0.comparison.is_none(), "{error:?}");
     assert!(report.notes.iter().any(|note| note.contains("of shape [1, 1, 8, 8]")), "{:?}", report.notes);
-    let raw = run(&Request { raw: true, ..shapes_from }, of_others().context()).unwrap().1.outputs;
+    let raw = run(&Request { raw: true, ..compared }, of_others().context()).unwrap().1.outputs;
     let ours = run(&Request { raw: true, ..request(source(), "x.npy") }, Memory::with_digits().context());
     assert_eq!(raw, ours.unwrap().1.outputs);
 }
@@ -74,18 +74,15 @@ fn an_artifact_without_shapes_takes_those_of_its_model() {
 #[test]
 fn a_model_is_like_its_own_artifact_only() {
     let refused = |source, model: &str, files: &Memory| {
-        let shapes_from = Request { shapes_from: Some(model.into()), ..request(source, "x.npy") };
-        run(&shapes_from, files.context()).unwrap_err().to_string()
+        let compared = Request { model: Some(model.into()), ..request(source, "x.npy") };
+        run(&compared, files.context()).unwrap_err().to_string()
     };
     let mut files = of_others();
     let model = &include_bytes!("../../../../tests/filetests/models/perceptron.onnx")[..];
     files.0.insert("other.onnx".into(), model.to_vec());
     let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
     assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
-    assert!(
-        refused(digits("tcu"), "digits.onnx", &files)
-            .contains("`--shapes-from` and `--model` are only for artifacts")
-    );
+    assert!(refused(digits("tcu"), "digits.onnx", &files).contains("`--model` is only for artifacts"));
 }
 
 #[test]

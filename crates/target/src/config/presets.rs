@@ -117,7 +117,10 @@ impl<C> Presets<C> {
     fn known(&self, name: &str) -> String {
         let names = (self.names)();
         let (meant, all) = (suggestion(name, names.iter().copied()), names.join(", "));
-        format!("unknown instance{meant}; available are {all}, or a .{} file{}", self.extension, self.others)
+        if !meant.is_empty() {
+            return format!("unknown instance{meant}; `npu targets {}` lists all", self.target);
+        }
+        format!("unknown instance; available are {all}, or a .{} file{}", self.extension, self.others)
     }
 
     /// Reads an instance from a file and names it after the file.
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(message(InstanceSpec::Preset("six")), unknown);
         assert!(
             message(InstanceSpec::Preset("tow"))
-                .contains("unknown instance (did you mean `two`?); available are one")
+                .contains("unknown instance (did you mean `two`?); `npu targets t` lists all")
         );
         assert_eq!(message(InstanceSpec::Preset("two+x")), "option `target=t:two+x`: x is a number");
     }

@@ -24,6 +24,9 @@ pub struct CosimOptions {
 /// Compares the simulator's output files with machine and clock.
 type Compare<'c> = dyn Fn(&Seen) -> Result<CosimJudgement, TargetError> + 'c;
 
+/// Passes the run of the first instructions of a program, in this number, to a function.
+type First<'c> = dyn Fn(usize, &mut dyn FnMut(&CosimRun<'_>)) -> Result<(), TargetError> + 'c;
+
 /// A program with its memories, to run on a circuit, and the check of its results.
 pub struct CosimRun<'c> {
     /// Circuit of the program's instance.
@@ -33,6 +36,8 @@ pub struct CosimRun<'c> {
     /// Compares the simulator's results with machine and clock. Fails for files that the simulator
     /// cannot have written.
     pub compare: Box<Compare<'c>>,
+    /// Makes the run of the first instructions only. Fails if the circuit cannot run them alone.
+    pub first: Box<First<'c>>,
 }
 
 /// Runs a program on its circuit and compares the results; breaks if no further run is needed.
@@ -91,8 +96,8 @@ pub struct CosimDifference {
     pub model: i64,
     /// Index of the segment, starting at 0; null if the program has only one.
     pub segment: Option<u64>,
-    /// Index of the instruction that was accepted in another cycle, or that wrote the number last.
-    /// Null if unknown.
+    /// Index of the instruction that was accepted in another cycle, or after which memories differ
+    /// first. Null if unknown.
     pub instruction: Option<u64>,
     /// Layer of the instruction.
     pub layer: Option<String>,

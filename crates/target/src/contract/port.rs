@@ -91,7 +91,7 @@ pub enum PortError {
         name: String,
     },
     /// An input is not given.
-    #[error("missing input `{name}` of shape {shape:?}")]
+    #[error("missing input `{name}` of shape {shape:?}: give it with `--input`, or try `--input random:1`")]
     Missing {
         /// Name of the port.
         name: String,

@@ -58,6 +58,9 @@ npu_code npu_json_flag(const npu_json *object, const char *key, bool *flag, npu_
 /* A number without sign, point and exponent, at most `most`. */
 npu_code npu_json_number(const npu_json *object, const char *key, uint64_t most, uint64_t *number,
                          npu_error *error);
+/* Like npu_json_number; the number may also be a text in hexadecimal digits, as "0x40400000". */
+npu_code npu_json_address(const npu_json *object, const char *key, uint64_t most, uint64_t *number,
+                          npu_error *error);
 /* Like npu_json_number, for a value itself. */
 npu_code npu_json_to_number(const npu_json *value, const char *key, uint64_t most, uint64_t *number,
                             npu_error *error);

@@ -177,7 +177,7 @@ instructions! {
         ports: ACT[0] => all(ACT[0]), "ports, as `mode` reads them";
         mode: ACT[1] => Names(ActMode::NAMES), MODE;
         param: ACT[2] => all(ACT[2]), "first slot, mask of ports or first register, by `mode`";
-    };
+    } .with_meanings("mode", ActMode::MEANINGS);
 
     3 => "calc" { Self::Calc { mode, operand1, dynamic: operand2_sd, operand2, result } }
     "computes on scalar registers" {
@@ -186,7 +186,7 @@ instructions! {
         operand2_sd: CALC[2] => Names(DYNAMIC), "whether `operand2` names a scalar register";
         operand2: CALC[3] => all(CALC[3]), "number or scalar register";
         result: CALC[4] => all(CALC[4]), "scalar register";
-    };
+    } .with_meanings("mode", CalcMode::MEANINGS);
 
     4 => "brn" { Self::Brn { reg, target_true, target_false } }
     "branches to a distance from the next instruction, depending on a register" {
@@ -212,7 +212,7 @@ instructions! {
         config: DPU[0] => all(DPU[0]), "configuration number";
         mode: DPU[1] => Names(DpuMode::NAMES), MODE;
         immediate: DPU[2] => all(DPU[2]), "constant of some modes";
-    };
+    } .with_meanings("mode", DpuMode::MEANINGS);
 
     code(format.code(4, 0)), variant(0) in format.variant(), if format.component == Component::Swb
     => "swb" { Self::Swb { option, channel, source, target } }
@@ -231,7 +231,7 @@ instructions! {
         sr: format.route()[1] => Names(Transfer::NAMES), "whether slots send or receive";
         source: format.route()[2] => all(format.route()[2]), SOURCE;
         target: format.route()[3] => all(format.route()[3]), TARGET;
-    };
+    } .with_meanings("sr", Transfer::MEANINGS);
 
     code(format.code(0, 1)), if !format.has_addresses()
     => "evt" { Self::Evt { port } }

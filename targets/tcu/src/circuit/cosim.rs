@@ -96,6 +96,9 @@ pub enum CosimError {
 /// A program with its expected results.
 pub struct ExpectedRun<'p> {
     program: &'p Program,
+    start: Start,
+    memory: ClockParams,
+    options: CosimOptions,
     /// Number of instructions before the program, which do the driver's work or fill memories.
     before: usize,
     ops: Vec<Op>,
@@ -142,10 +145,24 @@ impl<'p> ExpectedRun<'p> {
         memory: ClockParams,
         options: &CosimOptions,
     ) -> Result<Self, TargetError> {
+        let count = program.instructions.len();
         let memory = with_latencies(memory, options)?;
-        let Start { mut machine, before, held, note } = start;
-        let ops = [before, program.instructions.clone()].concat();
-        let before = ops.len() - program.instructions.len();
+        Self::of_first(program, count, circuit, start, memory, options)
+    }
+
+    /// Creates the comparison of the first `count` instructions; `memory` has the final latencies.
+    fn of_first(
+        program: &'p Program,
+        count: usize,
+        circuit: Circuit,
+        start: Start,
+        memory: ClockParams,
+        options: &CosimOptions,
+    ) -> Result<Self, TargetError> {
+        let Start { mut machine, before, held, note } = start.clone();
+        let (instructions, _) = program.instructions.split_at(count.min(program.instructions.len()));
+        let ops = [&before[..], instructions].concat();
+        let before = before.len();
         fits_tables(program, &ops, before).map_err(TargetError::failed)?;
         let mut samples = Vec::new();
         let clock = Clock::new(&program.config, memory).map_err(TargetError::failed)?;
@@ -163,13 +180,38 @@ impl<'p> ExpectedRun<'p> {
         let loses = options.defects == Defects::Mended && !timeline.lost.is_empty();
         let is_timed = options.stalls.is_none() && !loses;
         let notes = notes(note, options.stalls.is_some(), loses, ops.iter().any(moves_window));
-        Ok(Self { program, before, ops, machine, timeline, samples, is_timed, notes, circuit, run })
+        let options = *options;
+        Ok(Self {
+            program,
+            start,
+            memory,
+            options,
+            before,
+            ops,
+            machine,
+            timeline,
+            samples,
+            is_timed,
+            notes,
+            circuit,
+            run,
+        })
     }
 
     /// Returns the simulator's inputs and the function that compares its results.
     pub fn to_run(&self) -> CosimRun<'_> {
         let compare = |seen: &Seen| self.judged(seen).map_err(TargetError::failed);
-        CosimRun { circuit: &self.circuit, run: &self.run, compare: Box::new(compare) }
+        let first = |count: usize, judge: &mut dyn FnMut(&CosimRun<'_>)| {
+            let (circuit, start) = (self.circuit.clone(), self.start.clone());
+            judge(&Self::of_first(self.program, count, circuit, start, self.memory, &self.options)?.to_run());
+            Ok(())
+        };
+        CosimRun {
+            circuit: &self.circuit,
+            run: &self.run,
+            compare: Box::new(compare),
+            first: Box::new(first),
+        }
     }
 
     /// Returns the outcome of the machine's run.

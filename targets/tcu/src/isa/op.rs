@@ -282,6 +282,7 @@ instructions! {
         write: format.flag(1) => Choice(&["nowrite", "write"]), "writes the output to the accumulators";
         accumulate: format.flag(2) => Flag(".acc"), "adds instead of overwriting; ignored without `write`";
     }
+    .with_meanings("op", &SimdOp::meanings())
     .with_doc(&simd_doc(format))
     .with_forms(read_out(format))
     .with_form(&simd(format, ""), vec![of_arity(0), zero("left"), zero("right")])

@@ -23,7 +23,7 @@ pub fn is_meant(args: &RunArgs) -> bool {
     let needs_target = !args.lowering.0.is_empty()
         || !args.calibration.calibrate.is_empty()
         || args.compare.is_some()
-        || args.shapes_from.is_some()
+        || args.of.is_some()
         || args.max_error.is_some()
         || args.waves.is_some()
         || args.source.strict.strict_draft

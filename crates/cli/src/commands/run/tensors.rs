@@ -29,8 +29,7 @@ pub fn traced(
     out: &mut dyn Write,
 ) -> Result<Report, Failure> {
     let (inputs, preprocess) = (request.inputs.clone(), request.preprocess.clone());
-    let request =
-        trace::Request { source, model: request.shapes_from.clone(), inputs, preprocess, unlimited };
+    let request = trace::Request { source, model: request.model.clone(), inputs, preprocess, unlimited };
     Ok(trace(&request, out, context())?)
 }
 

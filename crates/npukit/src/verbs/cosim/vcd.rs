@@ -38,6 +38,41 @@ pub(super) fn to_fst(file: &str, vcd: &[u8]) -> Result<Vec<u8>, SimulatorError> 
     Ok(finished.into_inner())
 }
 
+/// Returns a save file of GTKWave for the file `waveforms`. It shows the signals of the outermost
+/// module in `vcd`: bits as waves, vectors in hexadecimal.
+pub(super) fn save_file(vcd: &[u8], waveforms: &str) -> Vec<u8> {
+    let name = waveforms.replace(['\n', '"'], "_");
+    let mut save = format!(
+        "[*]\n[*] GTKWave save file, by npukit\n[*]\n[dumpfile] \"{name}\"\n[size] 1600 900\n[signals_width] 400\n"
+    );
+    let text = String::from_utf8_lossy(vcd);
+    let mut scopes: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["$enddefinitions", ..] => break,
+            ["$scope", _, name, ..] => scopes.push(name),
+            ["$upscope", ..] => drop(scopes.pop()),
+            ["$var", "wire" | "reg" | "logic", bits, _, name, ..] => {
+                if let [module] = scopes[..] {
+                    save += &shown(module, name, bits);
+                }
+            }
+            _ => {}
+        }
+    }
+    save.into_bytes()
+}
+
+/// Formats a signal for a save file: a bit as a wave, a vector in hexadecimal.
+fn shown(module: &str, name: &str, bits: &str) -> String {
+    match bits.parse::<u64>() {
+        // GTKWave adds the range to the names of vectors.
+        Ok(bits @ 2..) => format!("@22\n{module}.{name}[{}:0]\n", bits - 1),
+        _ => format!("@28\n{module}.{name}\n"),
+    }
+}
+
 type Body = FstBodyWriter<Cursor<Vec<u8>>>;
 /// Signals and their widths in bits, by their codes in the file.
 type Signals<'t> = HashMap<&'t str, (FstSignalId, u32)>;
@@ -112,7 +147,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::io::Cursor;
 
-    use super::to_fst;
+    use super::{save_file, to_fst};
 
     const EXAMPLE: &str = "$version of a test $end
 $timescale 1ps $end
@@ -152,6 +187,15 @@ bx $
         let seen: Vec<String> =
             signal.iter_changes().map(|(_, value)| value.to_bit_string().unwrap()).collect();
         assert_eq!(seen[seen.len() - 3..], ["0000", "0101", "xxxx"]);
+    }
+
+    #[test]
+    fn the_save_file_shows_the_outermost_module() {
+        let vcd =
+            EXAMPLE.replace("  $scope module unit", "  $var wire 4 $ data [3:0] $end\n  $scope module unit");
+        let save = String::from_utf8(save_file(vcd.as_bytes(), "w.fst")).unwrap();
+        let shown = "[dumpfile] \"w.fst\"\n[size] 1600 900\n[signals_width] 400\n@28\nTOP.clock\n@22\nTOP.data[3:0]\n";
+        assert!(save.ends_with(shown), "{save}");
     }
 
     #[test]

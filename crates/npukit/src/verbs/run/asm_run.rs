@@ -99,7 +99,7 @@ impl Request {
     fn check_asm(&self) -> Result<(), Error> {
         let source = &self.source;
         let unused = [
-            (self.shapes_from.is_some(), "`--shapes-from`"),
+            (self.model.is_some(), "`--model`"),
             (self.compare, "`--compare`"),
             (self.max_error.is_some(), "`--max-error`"),
             (self.accuracy.is_some(), "`--labels`"),

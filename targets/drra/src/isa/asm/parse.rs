@@ -465,9 +465,9 @@ fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, 
         let mut legal = format!("{min} to {max}");
         let mut help = format!("field `{}` of {}", field.name, row.name);
         if value.kind == TokenKind::Identifier && !names.is_empty() {
-            match closest(value.text, names.iter().copied()) {
-                Some(near) => help += &format!("; did you mean `{near}`?"),
-                None => legal += &format!(", {}", names.join(", ")),
+            legal = format!("{}, or {legal}", names.join(", "));
+            if let Some(near) = closest(value.text, names.iter().copied()) {
+                help += &format!("; did you mean `{near}`?");
             }
         }
         let number = match value.kind {

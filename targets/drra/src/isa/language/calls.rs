@@ -100,7 +100,11 @@ impl OpenCall<'_> {
                 }
                 Some(key) if key == field.name => {
                     for name in field.names() {
-                        add(name, ProposalKind::Value, format!("{}: {}", field.name, field.meaning));
+                        add(
+                            name,
+                            ProposalKind::Value,
+                            format!("{}: {}", field.name, field.meaning_of_name(name)),
+                        );
                     }
                 }
                 _ => {}

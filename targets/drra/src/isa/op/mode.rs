@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Defines an enumeration with codes and names from the table.
 macro_rules! modes {
-    ($(#[$doc:meta])* $Type:ident { $($variant:ident = $code:literal $name:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $Type:ident { $($variant:ident = $code:literal $name:literal $meaning:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -20,6 +20,9 @@ macro_rules! modes {
 
             /// Codes and names, by code.
             pub const NAMES: &'static [(u64, &'static str)] = &[$(($code, $name)),*];
+
+            /// Codes and meanings, by code.
+            pub const MEANINGS: &'static [(u64, &'static str)] = &[$(($code, $meaning)),*];
 
             /// Code of the mode.
             pub const fn code(self) -> u8 {
@@ -51,35 +54,85 @@ macro_rules! modes {
 
 modes! {
     /// How `act` names ports.
-    ActMode { Contiguous = 0 "contiguous", PortIndex = 1 "port_index", Map = 2 "map" }
-}
-
-modes! {
-    /// Direction of a `route`: the slots that send bulk rows, or the slots that receive them.
-    Transfer { Send = 0 "send", Receive = 1 "receive" }
-}
-
-modes! {
-    /// Operation of `calc`.
-    CalcMode {
-        Idle = 0 "idle", Add = 1 "add", Sub = 2 "sub", Lls = 3 "lls", Lrs = 4 "lrs", Mul = 5 "mul",
-        Div = 6 "div", Mod = 7 "mod", BitAnd = 8 "bitand", BitOr = 9 "bitor", BitInv = 10 "bitinv",
-        BitXor = 11 "bitxor", Eq = 17 "eq", Ne = 18 "ne", Gt = 19 "gt", Ge = 20 "ge", Lt = 21 "lt", Le = 22 "le", Addh = 23 "addh",
-        And = 32 "and", Or = 33 "or", Not = 34 "not",
+    ActMode {
+        Contiguous = 0 "contiguous" "`ports` is a mask of the ports of 4 slots, `param` the first slot",
+        PortIndex = 1 "port_index" "`ports` is a mask of slots, `param` of their ports",
+        Map = 2 "map" "four scalar registers are a mask of all ports, `param` the first one",
     }
 }
 
 modes! {
-    /// Operation of a dpu.
+    /// Direction of a `route`: the slots that send bulk rows, or the slots that receive them.
+    Transfer {
+        Send = 0 "send" "slots send to directions",
+        Receive = 1 "receive" "slots receive from a direction",
+    }
+}
+
+modes! {
+    /// Operation of `calc` on `a` (`operand1`) and `b` (`operand2`).
+    CalcMode {
+        Idle = 0 "idle" "no result",
+        Add = 1 "add" "a + b",
+        Sub = 2 "sub" "a - b",
+        Lls = 3 "lls" "a << b",
+        Lrs = 4 "lrs" "a >> b, arithmetic",
+        Mul = 5 "mul" "a * b",
+        Div = 6 "div" "a / b; 0 if b is 0",
+        Mod = 7 "mod" "remainder of a / b; 0 if b is 0",
+        BitAnd = 8 "bitand" "a & b",
+        BitOr = 9 "bitor" "a | b",
+        BitInv = 10 "bitinv" "~a",
+        BitXor = 11 "bitxor" "a ^ b",
+        Eq = 17 "eq" "1 if a = b, otherwise 0",
+        Ne = 18 "ne" "1 if a is not b, otherwise 0",
+        Gt = 19 "gt" "1 if a > b, otherwise 0",
+        Ge = 20 "ge" "1 if a >= b, otherwise 0",
+        Lt = 21 "lt" "1 if a < b, otherwise 0",
+        Le = 22 "le" "1 if a <= b, otherwise 0",
+        Addh = 23 "addh" "a + 256 b",
+        And = 32 "and" "1 if neither a nor b is 0, otherwise 0",
+        Or = 33 "or" "1 if a or b is not 0, otherwise 0",
+        Not = 34 "not" "1 if a is 0, otherwise 0",
+    }
+}
+
+modes! {
+    /// Operation of a dpu on its operands `a` and `b`, the signed constant `c` (`immediate`), the
+    /// accumulator `acc` and the register `ir`.
     DpuMode {
-        Idle = 0 "idle", Add = 1 "add", SumAcc = 2 "sum_acc", AddConst = 3 "add_const", Subt = 4 "subt",
-        SubtAbs = 5 "subt_abs", Mode6 = 6 "mode_6", Mult = 7 "mult", MultAdd = 8 "mult_add",
-        MultConst = 9 "mult_const", Mac = 10 "mac", LdIr = 11 "ld_ir", Axpy = 12 "axpy",
-        MaxMinAcc = 13 "max_min_acc", MaxMinConst = 14 "max_min_const", Mode15 = 15 "mode_15",
-        MaxMin = 16 "max_min", ShiftL = 17 "shift_l", ShiftR = 18 "shift_r", Sigm = 19 "sigm",
-        Tanhyp = 20 "tanhyp", Expon = 21 "expon", LkRelu = 22 "lk_relu", Relu = 23 "relu", Div = 24 "div",
-        AccSoftmax = 25 "acc_softmax", DivSoftmax = 26 "div_softmax", LdAcc = 27 "ld_acc",
-        ScaleDw = 28 "scale_dw", ScaleUp = 29 "scale_up", MacInter = 30 "mac_inter", Mode31 = 31 "mode_31",
+        Idle = 0 "idle" "0",
+        Add = 1 "add" "a + b",
+        SumAcc = 2 "sum_acc" "acc = acc + a + b",
+        AddConst = 3 "add_const" "a + c",
+        Subt = 4 "subt" "a - b",
+        SubtAbs = 5 "subt_abs" "|a - b|",
+        Mode6 = 6 "mode_6" "no definition",
+        Mult = 7 "mult" "a * b",
+        MultAdd = 8 "mult_add" "a * b + ir",
+        MultConst = 9 "mult_const" "a * c",
+        Mac = 10 "mac" "acc = acc + a * b",
+        LdIr = 11 "ld_ir" "ir = b",
+        Axpy = 12 "axpy" "ir * a + b",
+        MaxMinAcc = 13 "max_min_acc" "acc = max(acc, a), min if c is odd",
+        MaxMinConst = 14 "max_min_const" "max(a, c); min(a, c - 1) if c is odd",
+        Mode15 = 15 "mode_15" "no definition",
+        MaxMin = 16 "max_min" "max(a, b), min if c is odd",
+        ShiftL = 17 "shift_l" "a << (b + c)",
+        ShiftR = 18 "shift_r" "a >> (b + c), arithmetic",
+        Sigm = 19 "sigm" "1 / (1 + exp(-a)), Q4.11",
+        Tanhyp = 20 "tanhyp" "tanh(a), Q4.11",
+        Expon = 21 "expon" "exp(a), Q4.11",
+        LkRelu = 22 "lk_relu" "a; a * c if a < 0, c in Q4.11",
+        Relu = 23 "relu" "max(a, 0)",
+        Div = 24 "div" "a / b, Q4.11",
+        AccSoftmax = 25 "acc_softmax" "acc = acc + exp(a), Q20.11",
+        DivSoftmax = 26 "div_softmax" "exp(a) / acc, Q4.11",
+        LdAcc = 27 "ld_acc" "a; acc = a * 2^c",
+        ScaleDw = 28 "scale_dw" "a / 2^c, rounded",
+        ScaleUp = 29 "scale_up" "a * 2^c",
+        MacInter = 30 "mac_inter" "acc / 2^c, rounded; acc = acc + a * b",
+        Mode31 = 31 "mode_31" "no definition",
     }
 }
 

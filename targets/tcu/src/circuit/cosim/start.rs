@@ -14,6 +14,7 @@ use super::windows::touched;
 
 /// A machine before the first instruction. Apart from its DRAM banks it is in the reset state, as
 /// is the circuit.
+#[derive(Clone)]
 pub(crate) struct Start {
     pub(super) machine: Machine,
     /// Instructions before the program: the driver's, or loads of vectors into on-chip

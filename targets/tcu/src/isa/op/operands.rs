@@ -168,6 +168,34 @@ impl SimdOp {
         }
     }
 
+    /// Returns the result in terms of the sources, in one line.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::NoOp => "no result",
+            Self::Zero => "0",
+            Self::Move => "left",
+            Self::Not => "1 if left is 0, otherwise 0",
+            Self::And => "1 if neither left nor right is 0, otherwise 0",
+            Self::Or => "1 if left or right is not 0, otherwise 0",
+            Self::Increment => "left + 1",
+            Self::Decrement => "left - 1",
+            Self::Add => "left + right",
+            Self::Subtract => "left - right",
+            Self::Multiply => "left * right",
+            Self::Abs => "|left|",
+            Self::GreaterThan => "1 if left > right, otherwise 0",
+            Self::GreaterThanEqual => "1 if left >= right, otherwise 0",
+            Self::Min => "the smaller of left and right",
+            Self::Max => "the larger of left and right",
+            Self::Lookup => "entries of the tables at left",
+        }
+    }
+
+    /// Returns codes and meanings of all operations.
+    pub fn meanings() -> [(u64, &'static str); Self::ALL.len()] {
+        Self::ALL.map(|op| (op.code().into(), op.meaning()))
+    }
+
     /// Returns the number of sources on which the result depends: 0 (NoOp, Zero), 1 (`left`) or 2.
     pub const fn arity(self) -> usize {
         match self {
