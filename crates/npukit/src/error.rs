@@ -428,6 +428,23 @@ pub enum Error {
         /// Error of the reader.
         source: Box<LlmError>,
     },
+    /// A file or folder is not a language model as its authors publish it.
+    #[error("`{path}` is neither a GGUF file nor a folder with `config.json`")]
+    NotCheckpoint {
+        /// Path of the file or folder.
+        path: String,
+    },
+    /// A text is longer than the model is made for.
+    #[error("text {text} has {found} tokens, but the model reads at most {limit}")]
+    #[diagnostic(help("`--truncate` leaves out the end of such texts"))]
+    LongText {
+        /// Number of the text, from 1.
+        text: usize,
+        /// Number of its tokens, including those that the model adds.
+        found: usize,
+        /// Maximum number of tokens.
+        limit: usize,
+    },
     /// A model only runs in float.
     #[error("`{path}` cannot run on `{target}`: models from GGUF files and folders only run in float")]
     #[diagnostic(help("leave out `--target`"))]
@@ -787,6 +804,8 @@ codes!(Error {
     State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
     FloatOnly = "float-only": "a language model in a form that no target supports is given with a target";
+    NotCheckpoint = "not-checkpoint": "a file or folder is not a language model as its authors publish it";
+    LongText = "long-text": "a text has more tokens than a language model reads";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";
