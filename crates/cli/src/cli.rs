@@ -17,6 +17,7 @@ use crate::commands::cosim::CosimArgs;
 use crate::commands::debug::DebugArgs;
 use crate::commands::demo::DemoArgs;
 use crate::commands::diff::DiffArgs;
+use crate::commands::embed::EmbedArgs;
 use crate::commands::eval::EvalArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::explore::ExploreArgs;
@@ -127,6 +128,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Let a language model continue a text, token by token
     Generate(GenerateArgs),
+    /// Let an encoder make one vector of each text, in float
+    Embed(EmbedArgs),
     /// List the reference networks, or write one of them as an ONNX file
     Zoo(ZooArgs),
     /// Measure programs and the simulator, compared with published figures
@@ -253,6 +256,7 @@ mod tests {
                 "report",
                 "explore",
                 "generate",
+                "embed",
                 "zoo",
                 "asm",
                 "disasm",

@@ -11,6 +11,7 @@ pub mod cosim;
 pub mod debug;
 pub mod demo;
 pub mod diff;
+pub mod embed;
 pub mod eval;
 pub mod explain;
 pub mod explore;
@@ -57,6 +58,7 @@ pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Fa
         Command::Explore(args) => explore::run(args),
         Command::Conform(args) => conform::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Embed(args) => embed::run(args),
         Command::Generate(args) => generate::run(args, cli.json),
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),

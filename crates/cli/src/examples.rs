@@ -67,6 +67,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu generate 123+456= --target pccx --profile", "Continue it bit-exactly, and show where a token's time goes"),
         ("npu generate --accuracy --target pccx", "Count right answers for held-out texts"),
     ]),
+    ("embed", &[
+        ("npu embed 'A cat sleeps' 'A kitten naps' --model all-MiniLM-L6-v2/", "Compare texts by their vectors"),
+        ("npu embed 'A cat sleeps' --model m.gguf -o v.npy", "Write the vectors as an array"),
+    ]),
     ("zoo", &[
         ("npu zoo", "List the reference networks"),
         ("npu zoo resnet20v2", "Write one of them: resnet20v2.onnx"),

@@ -15,7 +15,10 @@ use crate::examples::FIRST;
 /// help --all`.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "zoo", "targets", "explain"]),
-    ("Your network", &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "diff"]),
+    (
+        "Your network",
+        &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "embed", "diff"],
+    ),
     ("Programs", &["asm", "disasm", "debug", "lint", "format", "isa"]),
     ("Hardware", &["rtl", "cosim"]),
 ];

@@ -2,23 +2,28 @@
 //!
 //! A [`Description`] specifies the computation, and with it the [`Part`]s of the weights. A
 //! [`Model`] adds the weights, which stay in the format of their file; rows are converted when they
-//! are used. An [`Evaluator`] computes logits with a cache of keys and values.
+//! are used. An [`Evaluator`] computes logits with a cache of keys and values. An [`Encoder`]
+//! computes values of a whole text, from which [`Pooling`] makes one vector.
 //!
 //! [`decoder`](crate::decoder) has the smaller class of models that become graphs for a machine.
 
 mod access;
 mod attention;
 mod description;
+mod encoder;
 mod evaluator;
 mod part;
+mod pooling;
 mod rotation;
 mod rows;
 mod weights;
 
 pub use crate::decoder::{Activation, DecoderError, NormKind, Pairs};
-pub use description::{Description, LayerForm};
+pub use description::{Description, LayerForm, Structure};
+pub use encoder::Encoder;
 pub use evaluator::Evaluator;
 pub use part::Part;
+pub use pooling::{Pooling, normalize};
 pub use rotation::{Rotation, Scaling};
 pub use rows::Rows;
 pub use weights::{Model, Weight, Weights};

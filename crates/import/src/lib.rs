@@ -37,6 +37,7 @@ mod sidecar_files;
 mod slice;
 pub mod tensorflow;
 pub mod tflite;
+mod unique;
 
 pub use dimension::{Dimension, OpenInput, open_dimensions};
 pub use error::{ImportError, NodeProblem, Reason};

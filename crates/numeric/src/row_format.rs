@@ -123,6 +123,30 @@ impl RowFormat {
         }
     }
 
+    /// Returns the places of the binary16 numbers in a block: scales and minimums.
+    fn halves(self) -> &'static [usize] {
+        match self {
+            Self::F32 | Self::Bf16 => &[],
+            Self::F16 | Self::Q8_0 | Self::Q4_0 | Self::Q5_0 => &[0],
+            Self::Q4_1 | Self::Q5_1 | Self::Q4K | Self::Q5K => &[0, 2],
+            Self::Q6K => &[208],
+        }
+    }
+
+    /// Returns the first element of a row that is NaN or infinite or, in a format with larger blocks,
+    /// the first element of the first block with such a number; `None` if all elements are finite.
+    pub fn first_not_finite(self, row: &[u8]) -> Option<usize> {
+        let block = match self {
+            Self::F32 => find(row, |[.., a, b]: &[u8; 4]| b & 0x7F == 0x7F && a & 0x80 == 0x80),
+            Self::Bf16 => find(row, |[a, b]: &[u8; 2]| b & 0x7F == 0x7F && a & 0x80 == 0x80),
+            Self::F16 => find(row, |[_, b]: &[u8; 2]| b & 0x7C == 0x7C),
+            _ => row
+                .chunks_exact(self.block_bytes())
+                .position(|block| self.halves().iter().any(|&place| block[place + 1] & 0x7C == 0x7C)),
+        };
+        Some(block? * self.block())
+    }
+
     /// Converts the blocks of a row to floats. `out` has the block's number of elements for each
     /// block of `bytes`; bytes or elements beyond the shorter of them are ignored.
     pub fn decode(self, bytes: &[u8], out: &mut [f32]) {
@@ -144,6 +168,14 @@ impl RowFormat {
             Self::Q6K => each(bytes, out, q6_k),
         }
     }
+}
+
+/// Returns the index of the first block with a property.
+fn find<const B: usize>(row: &[u8], has: impl Fn(&[u8; B]) -> bool) -> Option<usize> {
+    let blocks = row.as_chunks().0;
+    // Without an early exit, this becomes vector code; few rows are searched again.
+    let any = blocks.iter().fold(false, |any, block| any | has(block));
+    if any { blocks.iter().position(has) } else { None }
 }
 
 /// Calls `decode` for each block of `B` bytes and its `N` elements.
@@ -319,6 +351,29 @@ mod tests {
                     let found = f32::from(code) * group.scale + group.offset;
                     assert!((found - element).abs() <= 1e-6 * size, "{format:?}: {found} {element}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_found() {
+        for format in RowFormat::ALL {
+            let (bytes, elements) = (format.block_bytes(), format.block());
+            let row: Vec<u8> = (0..3 * bytes).map(|index| index as u8 & 0x3B).collect();
+            assert_eq!(format.first_not_finite(&row), None, "{format:?}");
+            let halves = format.halves().to_vec();
+            let (places, numbers) = match halves.is_empty() {
+                true => (vec![bytes - 2], [0x7FC0_u16, 0xFF80]),
+                false => (halves, [0x7E00, 0xFC00]),
+            };
+            for (place, number) in places.iter().flat_map(|&place| numbers.map(|number| (place, number))) {
+                let mut row = row.clone();
+                row[bytes + place..][..2].copy_from_slice(&number.to_le_bytes());
+                assert_eq!(format.first_not_finite(&row), Some(elements), "{format:?} {place}");
+                let mut floats = vec![0.0; 3 * elements];
+                format.decode(&row, &mut floats);
+                assert!(floats[..elements].iter().all(|float| float.is_finite()), "{format:?}");
+                assert!(!floats[elements..2 * elements].iter().all(|float| float.is_finite()), "{format:?}");
             }
         }
     }

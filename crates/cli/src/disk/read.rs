@@ -41,10 +41,13 @@ impl Reader for Disk {
             |path: &Path| path.canonicalize().map_err(|error| unreadable(&path.to_string_lossy(), &error));
         let found = resolved(&folder.join(location))?;
         let leads_to = found.to_string_lossy().into_owned();
-        if found.starts_with(resolved(folder)?) {
+        let folder = resolved(folder)?;
+        let legal = reachable(&folder);
+        if found.starts_with(legal) {
             return Ok(leads_to);
         }
-        Err(ReadError::Elsewhere { path: path.to_owned(), location: location.to_owned(), leads_to })
+        let legal = legal.to_string_lossy().into_owned();
+        Err(ReadError::Elsewhere { path: path.to_owned(), location: location.to_owned(), leads_to, legal })
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
@@ -54,6 +57,15 @@ impl Reader for Disk {
         files.sort();
         Ok(files)
     }
+}
+
+/// Returns the folder in which links of a folder, without links itself, must stay: the folder itself or,
+/// in a hub's cache, that of the model, whose `snapshots` have links to its `blobs`.
+fn reachable(folder: &Path) -> &Path {
+    let snapshots = folder.parent().filter(|parent| parent.file_name() == Some("snapshots".as_ref()));
+    // The folder of everything is no model's.
+    let model = snapshots.and_then(Path::parent).filter(|model| model.file_name().is_some());
+    model.unwrap_or(folder)
 }
 
 fn unreadable(path: &str, error: &io::Error) -> ReadError {
@@ -165,6 +177,40 @@ mod tests {
         symlink("nowhere", at("model/dangling")).unwrap();
         assert!(matches!(read("dangling"), Err(ReadError::Unreadable { .. })));
         assert!(matches!(Disk.read(at("model").to_str().unwrap()), Err(ReadError::Unreadable { .. })));
+    }
+
+    /// A hub's cache has the files of a model once, and links to them for each revision.
+    #[cfg(unix)]
+    #[test]
+    fn links_of_a_snapshot_stay_in_the_folder_of_its_model() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("hub/models--a/blobs")).unwrap();
+        fs::create_dir_all(at("hub/models--a/snapshots/1/nested")).unwrap();
+        fs::create_dir_all(at("hub/models--b/blobs")).unwrap();
+        fs::write(at("hub/models--a/blobs/w"), [1]).unwrap();
+        fs::write(at("hub/models--b/blobs/w"), [2]).unwrap();
+        symlink("../../blobs/w", at("hub/models--a/snapshots/1/own")).unwrap();
+        symlink("../../../models--b/blobs/w", at("hub/models--a/snapshots/1/other")).unwrap();
+        symlink("../../../blobs/w", at("hub/models--a/snapshots/1/nested/own")).unwrap();
+        symlink("hub/models--a/snapshots/1", at("linked")).unwrap();
+        let read = |folder: &str, name: &str| {
+            let path = Disk.beside(at(folder).join("config.json").to_str().unwrap(), name)?;
+            Disk.read(&path)
+        };
+        let snapshot = "hub/models--a/snapshots/1";
+        for folder in [snapshot, "linked"] {
+            assert_eq!(read(folder, "own"), Ok(vec![1]));
+            assert_eq!(read(folder, "nested/own"), Ok(vec![1]));
+            let Err(ReadError::Elsewhere { legal, .. }) = read(folder, "other") else { panic!("{folder}") };
+            assert!(legal.ends_with("models--a"), "{legal}");
+        }
+        // In other folders, and in those within a snapshot, links stay inside.
+        assert!(matches!(read("hub/models--a/snapshots/1/nested", "own"), Err(ReadError::Elsewhere { .. })));
+        fs::create_dir_all(at("hub/models--a/other/1")).unwrap();
+        symlink("../../blobs/w", at("hub/models--a/other/1/own")).unwrap();
+        assert!(matches!(read("hub/models--a/other/1", "own"), Err(ReadError::Elsewhere { .. })));
     }
 
     #[cfg(unix)]

@@ -13,6 +13,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use npukit_shared::golden;
+
 use crate::npu::{DIGITS, Files, Npu, array, command, content, text};
 use table::{ROWS, Row};
 
@@ -40,6 +42,10 @@ fn folder() -> Npu {
     npu.json(0, &["zoo", "mlp", "-o", "m.onnx"]);
     npu.json(0, &["zoo", "mlp", "--seed", "1", "-o", "n/m.onnx"]);
     fs::copy(DIGITS, npu.path("d.onnx")).unwrap();
+    fs::create_dir(npu.path("bert")).unwrap();
+    for name in ["config.json", "model.safetensors", "tokenizer.json"] {
+        fs::copy(golden("llm").join("bert").join(name), npu.path("bert").join(name)).unwrap();
+    }
     for (space, strategy) in [("a.toml", "local-vars"), ("b.toml", "local-consts")] {
         npu.write(space, format!("target = \"tcu\"\n[options]\nstrategy = \"{strategy}\"\n"));
     }

@@ -27,6 +27,9 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
 /// A model with an output that does not depend on its input.
 const SOFTMAX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models/softmax.onnx");
 
+/// An encoder of random weights.
+const BERT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/llm/bert");
+
 /// Possible form of a verb's report: the schema of an object.
 type Form = fn(&mut SchemaGenerator) -> Value;
 
@@ -46,6 +49,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("demo",        &[of::<verbs::demo::Report>]),
     ("diff",        &[of::<verbs::diff::Report>, of::<verbs::diff::values::Report>]),
     ("disasm",      &[of::<verbs::disasm::DisasmReport>]),
+    ("embed",       &[of::<verbs::embed::Report>]),
     ("error",       &[failure, refusal, not_proved]),
     ("eval",        &[of::<verbs::eval::Report>]),
     ("explain",     &[of::<verbs::explain::Report>]),
@@ -351,6 +355,7 @@ const LINES: &[(i32, &str)] = &[
     (2, "isa gpu"),
     (2, "isa --nonsense"),
     (0, "eval %digits --input %images --labels %labels"),
+    (0, "embed cat --model %bert"),
     (0, "explore %digits --space space.toml"),
     (0, "format k.asm --target drra"),
     (0, "generate 1+2= --tokens 2"),
@@ -395,6 +400,7 @@ const LINES: &[(i32, &str)] = &[
 fn at_their_paths(word: &str) -> String {
     let labels = IMAGES.replace("images", "labels");
     let files = [
+        ("%bert", BERT),
         ("%digits", DIGITS),
         ("%golden", GOLDEN),
         ("%images", IMAGES),

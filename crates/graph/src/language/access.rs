@@ -51,7 +51,12 @@ impl Layer {
             Part::Up => Some(self.up.weights()),
             Part::Down => Some(self.down.weights()),
             Part::AfterFeedForwardNorm => self.after_feed_forward.as_ref().map(Norm::weights),
-            Part::Embedding | Part::Positions | Part::FinalNorm | Part::Head => None,
+            Part::Embedding
+            | Part::Positions
+            | Part::TokenTypes
+            | Part::EmbeddingNorm
+            | Part::FinalNorm
+            | Part::Head => None,
         }
     }
 }

@@ -48,15 +48,16 @@ pub(super) struct Cache {
     pub(super) values: Vec<f32>,
 }
 
-/// Lets each of the last tokens attend to the positions up to its own. `queries` and the result are
-/// `[tokens, heads * head]`.
+/// Lets each of the last tokens attend to the positions up to its own or, in an encoder, to all
+/// positions. `queries` and the result are `[tokens, heads * head]`.
 pub(super) fn attend(of: &Description, form: LayerForm, queries: &[f32], cache: &Cache) -> Vec<f32> {
     let width = of.heads * of.head;
-    let first = cache.keys.len() / (of.kv_heads * of.head) - queries.len() / width;
+    let all = cache.keys.len() / (of.kv_heads * of.head);
+    let first = all - queries.len() / width;
     let mut results = vec![0.0; queries.len()];
     results.par_chunks_exact_mut(of.head).enumerate().for_each(|(index, result)| {
         let (token, head) = (index / of.heads, index % of.heads);
-        let end = first + token + 1;
+        let end = if of.is_encoder() { all } else { first + token + 1 };
         // Default: without a window, attention begins at the first position.
         let begin = form.window.map_or(0, |window| end.saturating_sub(window));
         let query = &queries[index * of.head..][..of.head];

@@ -5,14 +5,30 @@ use crate::decoder::{DecoderError, Pairs};
 
 use super::{Rotation, Scaling};
 
+/// Result of a model, and the places of its normalizations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// Logits of the next token. A token attends to itself and to earlier tokens. Each part of a
+    /// layer begins with a normalization.
+    Decoder,
+    /// Values of each token. A token attends to all tokens. The embeddings, and the sum after each
+    /// part of a layer, are normalized.
+    Encoder {
+        /// Number of types of tokens; 0 for none. A learned vector for the first type is added to
+        /// each embedding.
+        token_types: usize,
+    },
+}
+
 /// Computation of a language model, without its weights.
 ///
-/// Each layer adds attention, then a feed-forward part, to the values of a token. Each of the two
-/// begins with a normalization.
+/// Each layer adds attention, then a feed-forward part, to the values of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// Name of the model.
     pub name: String,
+    /// Result, and the places of the normalizations.
+    pub structure: Structure,
     /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
     /// Number of positions that the model is made for.
@@ -35,7 +51,7 @@ pub struct Description {
     pub pairs: Pairs,
     /// Whether a learned vector for each position is added to the embedding.
     pub learned_positions: bool,
-    /// Normalization at the beginning of each part, and before the logits.
+    /// Normalization of each part and, in a decoder, before the logits.
     pub norm: NormKind,
     /// Number added to a variance or mean square.
     pub epsilon: f32,
@@ -88,6 +104,8 @@ impl Description {
         ] {
             refuse(found == 0 || found > most, key, &found, || format!("1 to {most}"))?;
         }
+        let (types, legal) = (self.token_types(), || format!("0 to {MAX}"));
+        refuse(types > MAX, "token types", &types, legal)?;
         let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
         refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
         let caps = self.attention_cap.into_iter().chain(self.final_cap);
@@ -110,6 +128,16 @@ impl Description {
         let adapts = |rotation: &Rotation| matches!(rotation.scaling, Scaling::Dynamic { .. });
         let grows = !self.learned_positions && self.rotations.iter().any(adapts);
         if grows { MAX_POSITIONS } else { self.context.min(MAX_POSITIONS) }
+    }
+
+    /// Whether the model is an encoder.
+    pub fn is_encoder(&self) -> bool {
+        matches!(self.structure, Structure::Encoder { .. })
+    }
+
+    /// Returns the number of types of tokens; 0 for none.
+    pub(super) fn token_types(&self) -> usize {
+        if let Structure::Encoder { token_types } = self.structure { token_types } else { 0 }
     }
 
     /// Returns the number of query heads that share a key head.

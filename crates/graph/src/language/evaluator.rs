@@ -133,7 +133,7 @@ fn feed_forward(model: &Model, layer: &Layer, x: &mut [f32]) {
 }
 
 /// Returns the activation function.
-fn function(activation: Activation) -> impl Fn(f32) -> f32 {
+pub(super) fn function(activation: Activation) -> impl Fn(f32) -> f32 {
     move |x| match activation {
         Activation::Gelu(form) => UnaryKind::Gelu { form }.apply(x),
         Activation::Silu => UnaryKind::Swish { alpha: 1.0 }.apply(x),
@@ -147,6 +147,6 @@ fn normalized(norm: &Norm, x: &[f32]) -> Vec<f32> {
     x
 }
 
-fn add(x: &mut [f32], other: &[f32]) {
+pub(super) fn add(x: &mut [f32], other: &[f32]) {
     x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
 }

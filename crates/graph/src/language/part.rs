@@ -9,6 +9,10 @@ pub enum Part {
     Embedding,
     /// Learned vector of each position.
     Positions,
+    /// Learned vector of each type of tokens.
+    TokenTypes,
+    /// Normalization of the embeddings.
+    EmbeddingNorm,
     /// Normalization before the logits.
     FinalNorm,
     /// Matrix that computes the logits.
@@ -27,7 +31,7 @@ pub enum Part {
     KeyNorm,
     /// Matrix after attention.
     Output,
-    /// Normalization after attention.
+    /// Normalization after attention: of its results or, in an encoder, of the sum.
     AfterAttentionNorm,
     /// Normalization before the feed-forward part.
     FeedForwardNorm,
@@ -37,13 +41,20 @@ pub enum Part {
     Up,
     /// Last matrix of the feed-forward part.
     Down,
-    /// Normalization after the feed-forward part.
+    /// Normalization after the feed-forward part: of its results or, in an encoder, of the sum.
     AfterFeedForwardNorm,
 }
 
 impl Part {
     /// Parts of the whole model.
-    pub const MODEL: [Self; 4] = [Self::Embedding, Self::Positions, Self::FinalNorm, Self::Head];
+    pub const MODEL: [Self; 6] = [
+        Self::Embedding,
+        Self::Positions,
+        Self::TokenTypes,
+        Self::EmbeddingNorm,
+        Self::FinalNorm,
+        Self::Head,
+    ];
     /// Parts of a layer.
     pub const LAYER: [Self; 13] = [
         Self::AttentionNorm,
@@ -65,9 +76,12 @@ impl Part {
     pub fn is_needed(self, of: &Description) -> bool {
         match self {
             Self::Positions => of.learned_positions,
-            Self::Head => !of.tied,
+            Self::TokenTypes => of.token_types() > 0,
+            Self::EmbeddingNorm => of.is_encoder(),
+            Self::FinalNorm | Self::AttentionNorm | Self::FeedForwardNorm => !of.is_encoder(),
+            Self::Head => !of.is_encoder() && !of.tied,
             Self::QueryNorm | Self::KeyNorm => of.query_key_norms,
-            Self::AfterAttentionNorm | Self::AfterFeedForwardNorm => of.norms_after,
+            Self::AfterAttentionNorm | Self::AfterFeedForwardNorm => of.is_encoder() || of.norms_after,
             Self::Gate => of.gated,
             _ => true,
         }
@@ -77,7 +91,8 @@ impl Part {
     pub fn is_norm(self) -> bool {
         matches!(
             self,
-            Self::FinalNorm
+            Self::EmbeddingNorm
+                | Self::FinalNorm
                 | Self::AttentionNorm
                 | Self::QueryNorm
                 | Self::KeyNorm
@@ -94,7 +109,9 @@ impl Part {
         match self {
             Self::Embedding | Self::Head => [of.vocabulary, of.hidden],
             Self::Positions => [of.context, of.hidden],
-            Self::FinalNorm
+            Self::TokenTypes => [of.token_types(), of.hidden],
+            Self::EmbeddingNorm
+            | Self::FinalNorm
             | Self::AttentionNorm
             | Self::AfterAttentionNorm
             | Self::FeedForwardNorm

@@ -67,6 +67,14 @@ impl Rows {
         self.format.codes(&self.bytes[(self.first + row) * self.pitch..][..self.pitch])
     }
 
+    /// Returns the row and the column of the first element that is NaN or infinite, as
+    /// [`RowFormat::first_not_finite`] finds it; `None` if all elements are finite.
+    pub fn first_not_finite(&self) -> Option<[usize; 2]> {
+        let rows = &self.bytes[self.first * self.pitch..][..self.count * self.pitch];
+        let of_row = |(row, bytes): (usize, &[u8])| Some([row, self.format.first_not_finite(bytes)?]);
+        rows.par_chunks_exact(self.pitch).enumerate().find_map_first(of_row)
+    }
+
     /// Returns all rows as floats.
     pub fn to_floats(&self) -> Vec<f32> {
         let mut floats = vec![0.0; self.count * self.columns];

@@ -1,6 +1,7 @@
 //! [`Model`]: a description with its weights.
 
 use super::{DecoderError, Description, NormKind, Part, Rows};
+use crate::decoder::config::refuse;
 
 /// Tensor of a [`Part`].
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ pub(super) struct Layer {
 /// Matrix with an optional bias.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Linear {
-    rows: Rows,
+    pub(super) rows: Rows,
     bias: Option<Vec<f32>>,
 }
 
@@ -117,19 +118,16 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Shape`] for a part of
-    /// another shape.
+    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for an encoder;
+    /// [`DecoderError::Shape`] for a part of another shape.
     pub fn new<E: From<DecoderError>>(
         description: Description,
         mut weight: impl FnMut(Part, Option<usize>) -> Result<Weight, E>,
     ) -> Result<Self, E> {
         description.check()?;
         let of = &description;
-        let mut get = |part: Part, layer| -> Result<Linear, E> {
-            let Weight { rows, bias } = weight(part, layer)?;
-            check(of, part, layer, &rows, bias.as_deref())?;
-            Ok(Linear { rows, bias })
-        };
+        refuse(of.is_encoder(), "structure", &"an encoder", || "a decoder".to_owned())?;
+        let mut get = |part: Part, layer| linear(of, part, layer, &mut weight);
         let embedding = get(Part::Embedding, None)?;
         let positions = if of.learned_positions { Some(get(Part::Positions, None)?.rows) } else { None };
         let layers = (0..of.layers.len()).map(|index| layer(of, &mut |part| get(part, Some(index))));
@@ -143,6 +141,19 @@ impl Model {
     pub fn description(&self) -> &Description {
         &self.description
     }
+}
+
+/// Returns a part of a model (`None`) or of a layer, which `weight` returns, after a check of its
+/// shape.
+pub(super) fn linear<E: From<DecoderError>>(
+    of: &Description,
+    part: Part,
+    layer: Option<usize>,
+    weight: &mut impl FnMut(Part, Option<usize>) -> Result<Weight, E>,
+) -> Result<Linear, E> {
+    let Weight { rows, bias } = weight(part, layer)?;
+    check(of, part, layer, &rows, bias.as_deref())?;
+    Ok(Linear { rows, bias })
 }
 
 fn layer<E>(of: &Description, get: &mut dyn FnMut(Part) -> Result<Linear, E>) -> Result<Layer, E> {
@@ -169,7 +180,7 @@ fn layer<E>(of: &Description, get: &mut dyn FnMut(Part) -> Result<Linear, E>) ->
     })
 }
 
-fn norm(of: &Description, Linear { rows, bias }: Linear) -> Norm {
+pub(super) fn norm(of: &Description, Linear { rows, bias }: Linear) -> Norm {
     Norm { kind: of.norm, epsilon: of.epsilon, gain: rows.to_floats(), bias }
 }
 

@@ -1,6 +1,6 @@
 //! Descriptions from the keys of a `config.json`: [`description`].
 
-use npukit_graph::language::{Activation, Description, LayerForm, Pairs, Rotation, Scaling};
+use npukit_graph::language::{Activation, Description, LayerForm, Pairs, Rotation, Scaling, Structure};
 use npukit_graph::op::GeluForm;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,9 @@ pub(super) fn description(
     if keys.object("quantization_config")?.is_some() {
         return Err(keys.wrong("quantization_config", "present", "no such key, with weights as floats"));
     }
+    if let Some(other) = keys.text(&["position_embedding_type"])?.filter(|kind| *kind != "absolute") {
+        return Err(keys.wrong("position_embedding_type", other, "absolute"));
+    }
     let hidden = keys.needed_size(&["hidden_size", "n_embd"])?;
     let heads = keys.needed_size(&["num_attention_heads", "n_head"])?;
     let head = match keys.size(&["head_dim"])? {
@@ -47,10 +50,11 @@ pub(super) fn description(
     };
     let context = keys.needed_size(&["max_position_embeddings", "n_positions"])?;
     let layers = keys.needed_size(&["num_hidden_layers", "n_layer"])?;
-    let epsilon = keys.number(&["rms_norm_eps", "layer_norm_epsilon"])?;
+    let epsilon = keys.number(&["rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"])?;
     let scale = keys.number(&["query_pre_attn_scalar"])?.unwrap_or(head as f64);
     Ok(Description {
         name: name.to_owned(),
+        structure: structure(family, keys)?,
         vocabulary: keys.needed_size(&["vocab_size"])?,
         context,
         hidden,
@@ -75,6 +79,16 @@ pub(super) fn description(
         attention_cap: keys.number(&["attn_logit_softcapping"])?.map(|cap| cap as f32),
         final_cap: keys.number(&["final_logit_softcapping"])?.map(|cap| cap as f32),
     })
+}
+
+fn structure(family: &Family, keys: &Keys<'_>) -> Result<Structure, LlmError> {
+    if !family.encoder {
+        return Ok(Structure::Decoder);
+    }
+    if keys.truth("is_decoder")? == Some(true) {
+        return Err(keys.wrong("is_decoder", "true", "false"));
+    }
+    Ok(Structure::Encoder { token_types: keys.needed_size(&["type_vocab_size"])? })
 }
 
 fn activation(family: &Family, keys: &Keys<'_>) -> Result<Activation, LlmError> {

@@ -45,14 +45,14 @@ pub enum LlmError {
         /// Defect of the file.
         reason: String,
     },
-    /// The index of the shards names a file outside the folder.
-    #[error("`{path}` names `{location}` for tensor `{name}`, which is outside the folder")]
+    /// A file of a folder names a file outside the folder.
+    #[error("`{path}` names `{location}` for `{name}`, which is outside the folder")]
     Outside {
-        /// Path of the index.
+        /// Path of the file with the name.
         path: String,
-        /// Name of the tensor.
+        /// Name of the tensor, or of the step.
         name: String,
-        /// Path in the index.
+        /// Path in the file.
         location: String,
     },
     /// A key of the description is missing or has an illegal value.
@@ -76,6 +76,19 @@ pub enum LlmError {
         found: String,
         /// Supported families.
         known: String,
+    },
+    /// An encoder is given for a decoder, or the other way round.
+    #[error("`{path}` is {found}, not {expected}")]
+    #[diagnostic(help(
+        "`npu generate` continues texts with decoders, `npu embed` reads texts with encoders"
+    ))]
+    Structure {
+        /// Path of the model.
+        path: String,
+        /// Structure of the model, with its article.
+        found: &'static str,
+        /// Required structure.
+        expected: &'static str,
     },
     /// Tensors are missing.
     #[error("`{path}` lacks tensors that its description requires: {names}")]
@@ -119,6 +132,19 @@ pub enum LlmError {
         /// Supported types.
         known: String,
     },
+    /// A tensor has an element that is not a finite number.
+    #[error("tensor `{name}` of `{path}` is not finite at row {row}, column {column}")]
+    #[diagnostic(help("the file is damaged, or its training failed: all weights must be finite numbers"))]
+    NotFinite {
+        /// Path of the file.
+        path: String,
+        /// Name of the tensor.
+        name: String,
+        /// Row of the element, from 0.
+        row: usize,
+        /// Column of the element or, in formats with blocks, of the first element of its block.
+        column: usize,
+    },
     /// The tokenizer is invalid or unsupported.
     #[error("the tokenizer of `{path}` cannot be used: {reason}")]
     #[diagnostic(help("`--ids` takes a prompt as token numbers, without a tokenizer"))]
@@ -143,13 +169,15 @@ codes!(LlmError {
     Gguf = "invalid-gguf": "a GGUF file is cut off or malformed";
     Json = "invalid-llm-json": "a JSON file of a language model is malformed";
     SafeTensors = "invalid-safetensors": "a file of a language model's weights is not a safetensors file";
-    Outside = "shard-outside": "the index of a language model's weights names a file outside its folder";
+    Outside = "shard-outside": "a file of a language model names a file outside its folder";
     Key = "llm-value": "a value of a language model's configuration is missing, or means nothing";
     Family = "llm-family": "a language model is of a family that is not supported";
+    Structure = "llm-structure": "an encoder of texts is given where a decoder is needed, or the other way round";
     Missing = "llm-missing-tensors": "a language model lacks tensors that its configuration requires";
     Unused = "llm-unused-tensors": "a language model has tensors that its configuration makes nothing of";
     Shape = "llm-tensor-shape": "a tensor of a language model has another shape than its configuration requires";
     Elements = "llm-tensor-type": "a tensor of a language model has elements of a type that is not supported";
+    NotFinite = "llm-not-finite": "a tensor of a language model has an element that is NaN or infinite";
     Tokenizer = "llm-tokenizer": "a language model's tokenizer is invalid or not supported";
     Model = "invalid-llm": "sizes or factors do not fit a language model";
 });

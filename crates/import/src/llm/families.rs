@@ -1,6 +1,7 @@
 //! The supported families, one file each. A new family is a file, its `mod` and its line in
 //! [`ALL`].
 
+mod bert;
 mod gemma;
 mod gemma2;
 mod gemma3;
@@ -24,6 +25,7 @@ pub(super) const ALL: &[&Family] = &[
     &gemma3::GEMMA3,
     &phi3::PHI3,
     &gpt2::GPT2,
+    &bert::BERT,
 ];
 
 /// Returns the family with this `model_type`.

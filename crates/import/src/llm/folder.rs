@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::language::{Pairs, Part};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::json::{object, parsed, whole};
 use super::keys::Keys;
 use super::plan::{Layout, Plan};
 use super::table::Table;
 use super::tokenizer::Tokenizer;
-use super::{Checkpoint, LlmError, config, families, listed};
+use super::{Checkpoint, LlmError, Sentence, config, families, listed};
 use crate::sidecar_files::{ReadRange, inside};
+use crate::unique::Unique;
 
 const CONFIG: &str = "config.json";
 const GENERATION: &str = "generation_config.json";
@@ -46,7 +49,8 @@ pub(super) fn open(name: &str, files: &ReadRange<'_>) -> Result<Checkpoint, LlmE
     let end_tokens = end_tokens(&config, files)?;
     let tokenizer = whole(TOKENIZER, files)
         .and_then(|bytes| Tokenizer::from_json(TOKENIZER, &bytes, plan.description.vocabulary));
-    Ok(Checkpoint { plan, tokenizer, end_tokens })
+    let sentence = plan.description.is_encoder().then(|| Sentence::of_folder(files)).transpose()?;
+    Ok(Checkpoint { plan, tokenizer, end_tokens, sentence })
 }
 
 /// Reads the places of the tensors: of one file or, if it is absent, of the shards of an index.
@@ -55,20 +59,21 @@ fn weights(files: &ReadRange<'_>) -> Result<Table, LlmError> {
     if exists(INDEX) && !exists(WEIGHTS) { shards(files) } else { Table::of_safetensors(WEIGHTS, files) }
 }
 
+/// Index of shards: the file of each tensor.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: Unique<String>,
+}
+
 fn shards(files: &ReadRange<'_>) -> Result<Table, LlmError> {
-    let index = object(INDEX, files)?;
-    let keys = Keys::new(INDEX, &index, &str::to_owned);
-    let missing = || keys.wrong("weight_map", "missing", "an object with a file for each tensor");
-    let map = keys.object("weight_map")?.ok_or_else(missing)?;
+    let index: Index = parsed(INDEX, &whole(INDEX, files)?)?;
     let mut shards: BTreeMap<String, Table> = BTreeMap::new();
     let mut table = Table::default();
-    for (name, location) in map {
-        let location =
-            location.as_str().ok_or_else(|| keys.wrong(name, location.to_string(), "a file name"))?;
+    for (name, location) in &index.weight_map.0 {
         let path = inside(location).ok_or_else(|| LlmError::Outside {
             path: INDEX.to_owned(),
             name: name.clone(),
-            location: location.to_owned(),
+            location: location.clone(),
         })?;
         if !shards.contains_key(&path) {
             shards.insert(path.clone(), Table::of_safetensors(&path, files)?);
@@ -102,21 +107,5 @@ fn end_tokens(config: &Map<String, Value>, files: &ReadRange<'_>) -> Result<Vec<
             found: value.to_string(),
             legal: "a token number, or a list of them".to_owned(),
         }
-    })
-}
-
-/// Reads a whole file.
-fn whole(path: &str, files: &ReadRange<'_>) -> Result<Vec<u8>, LlmError> {
-    let failed = |reason| LlmError::File { path: path.to_owned(), reason };
-    files(path, 0..u64::MAX).map(|part| part.bytes).map_err(failed)
-}
-
-/// Reads a file that is a JSON object.
-fn object(path: &str, files: &ReadRange<'_>) -> Result<Map<String, Value>, LlmError> {
-    serde_json::from_slice(&whole(path, files)?).map_err(|error| LlmError::Json {
-        path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        message: error.to_string(),
     })
 }

@@ -19,6 +19,7 @@ const KEYS: &[(&str, &str)] = &[
     ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
     ("attention.layer_norm_epsilon", "layer_norm_epsilon"),
     ("attention.sliding_window", "sliding_window"),
+    ("attention.causal", "is_decoder"),
     ("attn_logit_softcapping", "attn_logit_softcapping"),
     ("final_logit_softcapping", "final_logit_softcapping"),
     ("rope.freq_base", "rope_theta"),
@@ -92,7 +93,12 @@ fn of_tensors(file: &Gguf) -> Vec<(String, Value)> {
     let rows = file.tensors.get("token_embd.weight").and_then(|info| info.shape.first());
     // Default: without embeddings, a description with any size lacks them.
     let rows = json!(rows.unwrap_or(&1));
-    vec![("tie_word_embeddings".to_owned(), tied), ("vocab_size".to_owned(), rows)]
+    let types = file.tensors.get("token_types.weight").and_then(|info| info.shape.first());
+    // Default: without this tensor, tokens have no types.
+    let types = json!(types.unwrap_or(&0));
+    [("tie_word_embeddings", tied), ("vocab_size", rows), ("type_vocab_size", types)]
+        .map(|(key, value)| (key.to_owned(), value))
+        .to_vec()
 }
 
 /// Returns the factor of rotated values. For YaRN, the stated factor multiplies the usual one.

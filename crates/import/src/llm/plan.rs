@@ -77,14 +77,21 @@ impl Plan {
             }
             place.format(name)?;
         }
-        let is_unused = |name: &&String| {
-            !expected.contains_key(*name) && !NO_WEIGHTS.iter().any(|end| name.ends_with(end))
-        };
+        let is_unused = |name: &&String| !expected.contains_key(*name) && !self.is_left_out(name);
         let unused: BTreeSet<&String> = self.table.places.keys().filter(is_unused).collect();
         if unused.is_empty() {
             return Ok(());
         }
         Err(LlmError::Unused { path: self.path.clone(), names: listed(unused) })
+    }
+
+    /// Whether the computation does not need the tensor called `name`. Names may begin with the name
+    /// of the family.
+    fn is_left_out(&self, name: &str) -> bool {
+        let rest = name.split_once('.').map_or("", |(_, rest)| rest);
+        let begins = |begin: &&str| name.starts_with(begin) || rest.starts_with(begin);
+        NO_WEIGHTS.iter().any(|end| name.ends_with(end))
+            || self.layout == Layout::Folder && self.family.unused.iter().any(begins)
     }
 
     /// Returns all parts of the model, with the layer of each.

@@ -99,13 +99,20 @@ impl Place {
         [self.shape.iter().rev().skip(1).product(), columns]
     }
 
-    /// Reads the tensor called `name`.
+    /// Reads the tensor called `name`, whose elements must be finite.
     pub(super) fn read(&self, name: &str, files: &ReadRange<'_>) -> Result<Rows, LlmError> {
         let failed = |reason| LlmError::File { path: self.path.clone(), reason };
         let part = files(&self.path, self.offset..self.offset + self.bytes).map_err(failed)?;
         let bytes: Arc<[u8]> = part.bytes.into();
         let found = bytes.len();
         let cut = || failed(format!("tensor `{name}` has {found} of {} bytes", self.bytes));
-        Rows::new(self.format(name)?, self.matrix(), bytes).ok_or_else(cut)
+        let rows = Rows::new(self.format(name)?, self.matrix(), bytes).ok_or_else(cut)?;
+        match rows.first_not_finite() {
+            None => Ok(rows),
+            Some([row, column]) => {
+                let (path, name) = (self.path.clone(), name.to_owned());
+                Err(LlmError::NotFinite { path, name, row, column })
+            }
+        }
     }
 }

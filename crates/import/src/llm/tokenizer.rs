@@ -1,8 +1,9 @@
-//! [`Tokenizer`]: conversion between text and tokens, by merging pairs (byte-pair encoding).
+//! [`Tokenizer`]: conversion between text and tokens, by merging pairs (byte-pair encoding) or by
+//! the longest pieces of words.
 //!
 //! `tokenizer.json` files and the metadata of GGUF files are read, as far as they have one of the
-//! supported forms: merges on bytes with the words of GPT-2, SmolLM, Llama 3 or Qwen 2, and merges
-//! on characters with tokens for single bytes, as SentencePiece has them.
+//! supported forms: merges on bytes with the words of GPT-2, SmolLM, Llama 3 or Qwen 2; merges on
+//! characters with tokens for single bytes, as SentencePiece has them; and the pieces of BERT.
 //!
 //! The crate `tokenizers` 0.22.2 without its C and network parts needs 72 crates, 33 of them new
 //! here. The first `cargo run --release -- demo` would then build at least 145 crates instead of
@@ -10,10 +11,13 @@
 
 mod bpe;
 mod bytes;
+mod categories;
+mod characters;
 mod gguf_file;
 mod json_file;
 mod letters;
 mod split;
+mod word_piece;
 
 use std::collections::HashMap;
 
@@ -21,11 +25,9 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::LlmError;
 use super::gguf::Gguf;
-use bpe::Merges;
+use characters::Characters;
 use split::Split;
-
-/// Character that stands for a space in tokens of the SentencePiece form.
-const SPACE: char = '\u{2581}';
+use word_piece::WordPieces;
 
 /// Conversion between text and tokens.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,13 +62,10 @@ enum Form {
         /// Whether the text is first brought to Unicode's form NFC.
         composes: bool,
     },
-    /// Tokens are characters; [`SPACE`] stands for a space.
-    Characters {
-        /// Whether a text begins with an additional space.
-        begins_with_space: bool,
-        /// Token of characters without tokens; `None` to leave them out.
-        unknown: Option<usize>,
-    },
+    /// Tokens are characters, as SentencePiece has them.
+    Characters(Characters),
+    /// Tokens are pieces of words, as BERT has them.
+    Words(WordPieces),
 }
 
 impl Tokenizer {
@@ -95,17 +94,27 @@ impl Tokenizer {
     pub fn encode(&self, text: &str) -> Vec<usize> {
         let [before, after] = &self.around;
         let mut tokens = before.clone();
-        let mut rest = text;
+        let (mut rest, mut is_first) = (text, true);
         while let Some((place, special)) = self.special(rest) {
             let (own, next) = (&rest[..place], &rest[place + special.text.len()..]);
             let [strips_before, strips_after] = special.strips;
-            self.encode_plain(if strips_before { own.trim_end() } else { own }, &mut tokens);
+            self.encode_plain(if strips_before { own.trim_end() } else { own }, is_first, &mut tokens);
             tokens.push(special.token);
             rest = if strips_after { next.trim_start() } else { next };
+            is_first = false;
         }
-        self.encode_plain(rest, &mut tokens);
+        self.encode_plain(rest, is_first, &mut tokens);
         tokens.extend(after);
         tokens
+    }
+
+    /// Shortens the tokens of a text to at most `most`: the last ones are left out, except those
+    /// that the model expects after a text.
+    pub fn shorten(&self, tokens: &mut Vec<usize>, most: usize) {
+        let after = self.around[1].len();
+        if tokens.len() > most {
+            tokens.drain(most.saturating_sub(after)..tokens.len().saturating_sub(after));
+        }
     }
 
     /// Converts tokens to text, special ones included. Bytes that are not UTF-8 become U+FFFD, and
@@ -117,11 +126,8 @@ impl Tokenizer {
                 let bytes: Vec<u8> = texts.flat_map(|text| bytes::of_characters(text)).collect();
                 String::from_utf8_lossy(&bytes).into_owned()
             }
-            Form::Characters { begins_with_space, .. } => {
-                let text = bytes::with_fallback(texts).replace(SPACE, " ");
-                let stripped = text.strip_prefix(' ').filter(|_| begins_with_space);
-                stripped.map_or_else(|| text.clone(), str::to_owned)
-            }
+            Form::Characters(characters) => characters.decoded(texts),
+            Form::Words(_) => word_piece::joined(texts),
         }
     }
 
@@ -134,8 +140,9 @@ impl Tokenizer {
         text.char_indices().find_map(at)
     }
 
-    /// Adds the tokens of a text without special tokens.
-    fn encode_plain(&self, text: &str, tokens: &mut Vec<usize>) {
+    /// Adds the tokens of a text without special tokens. `is_first` is whether no special token is
+    /// before it.
+    fn encode_plain(&self, text: &str, is_first: bool, tokens: &mut Vec<usize>) {
         if text.is_empty() {
             return;
         }
@@ -145,15 +152,14 @@ impl Tokenizer {
                 let words = split.words(&composed);
                 words.iter().for_each(|word| self.encode_word(&bytes::as_characters(word), tokens));
             }
-            Form::Characters { begins_with_space, unknown } => {
-                let begin = if begins_with_space { "\u{2581}" } else { "" };
-                let text = format!("{begin}{}", text.replace(' ', "\u{2581}"));
-                let mut own = Vec::new();
-                for character in text.chars() {
-                    own.extend(self.of_character(character, unknown, own.last().copied()));
+            Form::Characters(characters) => {
+                let text = characters.spaced(text, is_first);
+                for word in characters.words(&text) {
+                    let own = characters.tokens(word, &self.numbers);
+                    tokens.extend(self.merge(&own));
                 }
-                tokens.extend(self.merges.apply(&own));
             }
+            Form::Words(pieces) => pieces.encode(text, &self.numbers, tokens),
         }
     }
 
@@ -165,29 +171,44 @@ impl Tokenizer {
         // Bytes without a token vanish, as in other programs.
         let number = |c: char| self.numbers.get(c.encode_utf8(&mut [0; 4])).copied();
         let own: Vec<usize> = word.chars().filter_map(number).collect();
-        tokens.extend(self.merges.apply(&own));
+        tokens.extend(self.merge(&own));
     }
 
-    /// Returns the token of a character, or of its bytes. Consecutive unknown characters are one
-    /// token.
-    fn of_character(&self, character: char, unknown: Option<usize>, last: Option<usize>) -> Vec<usize> {
-        let mut buffer = [0; 4];
-        let text: &str = character.encode_utf8(&mut buffer);
-        if let Some(&token) = self.numbers.get(text) {
-            return vec![token];
-        }
-        let bytes = text.bytes().map(|byte| self.numbers.get(&bytes::token_of(byte)).copied());
-        let bytes: Option<Vec<usize>> = bytes.collect();
-        bytes.unwrap_or_else(|| unknown.filter(|&token| last != Some(token)).into_iter().collect())
+    /// Merges the tokens of a word.
+    fn merge(&self, tokens: &[usize]) -> Vec<usize> {
+        bpe::merged(tokens, |[left, right]| match &self.merges {
+            Merges::Pairs(pairs) => pairs.get(&[left, right]).copied(),
+            Merges::Ranks(ranks) => {
+                let token = *self.numbers.get(&format!("{}{}", self.texts[left], self.texts[right]))?;
+                Some((ranks[token]?, token))
+            }
+        })
     }
+}
+
+/// Pairs of tokens that are merged.
+#[derive(Clone, Debug, PartialEq)]
+enum Merges {
+    /// Rank and merged token of each pair.
+    Pairs(HashMap<[usize; 2], (usize, usize)>),
+    /// Rank of each merged token: two tokens are merged if their texts together are its text. `None`
+    /// for tokens that are not made by merging.
+    Ranks(Vec<Option<usize>>),
+}
+
+/// Pairs of texts that are merged, as files have them.
+enum TextMerges {
+    /// Pairs by rank.
+    Pairs(Vec<(String, String)>),
+    /// Rank of each token, as for [`Merges::Ranks`].
+    Ranks(Vec<Option<usize>>),
 }
 
 /// Parts of a tokenizer, as files have them.
 struct Parts {
     /// Texts of tokens and their numbers.
     tokens: Vec<(String, usize)>,
-    /// Pairs of texts that are merged, by rank.
-    merges: Vec<(String, String)>,
+    merges: TextMerges,
     keeps_words: bool,
     specials: Vec<Special>,
     form: Form,
@@ -218,15 +239,27 @@ impl Parts {
             ));
         }
         let numbers: HashMap<String, usize> = tokens.into_iter().collect();
-        let mut pairs = Merges::default();
-        for (rank, (left, right)) in merges.into_iter().enumerate() {
-            let number = |text: &str| {
-                let missing = || format!("merge {rank}, {left:?} and {right:?}: {text:?} is not a token");
-                numbers.get(text).copied().ok_or_else(missing)
-            };
-            let merged = number(&format!("{left}{right}"))?;
-            pairs.add((number(&left)?, number(&right)?), rank, merged);
-        }
-        Ok(Tokenizer { texts, numbers, merges: pairs, keeps_words, specials, form, around })
+        let merges = match merges {
+            TextMerges::Pairs(pairs) => Merges::Pairs(self::pairs(pairs, &numbers)?),
+            TextMerges::Ranks(ranks) => Merges::Ranks(ranks),
+        };
+        Ok(Tokenizer { texts, numbers, merges, keeps_words, specials, form, around })
     }
+}
+
+/// Returns the tokens of pairs of texts. A repeated pair has the later rank.
+fn pairs(
+    merges: Vec<(String, String)>,
+    numbers: &HashMap<String, usize>,
+) -> Result<HashMap<[usize; 2], (usize, usize)>, String> {
+    type Pair = ([usize; 2], (usize, usize));
+    let pair = |(rank, (left, right)): (usize, (String, String))| -> Result<Pair, String> {
+        let number = |text: &str| {
+            let missing = || format!("merge {rank}, {left:?} and {right:?}: {text:?} is not a token");
+            numbers.get(text).copied().ok_or_else(missing)
+        };
+        let merged = number(&format!("{left}{right}"))?;
+        Ok(([number(&left)?, number(&right)?], (rank, merged)))
+    };
+    merges.into_iter().enumerate().map(pair).collect()
 }

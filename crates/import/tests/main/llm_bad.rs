@@ -92,6 +92,59 @@ fn defects_of_files_are_reported() {
     }
 }
 
+/// NaN and infinite weights are refused when they are read, with their tensor and place.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn weights_must_be_finite() {
+    let mut files = folder("tiny/llama_gqa");
+    let name = "model.layers.1.mlp.up_proj.weight";
+    let bytes = files.get_mut("model.safetensors").unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let columns = header[name]["shape"][1].as_u64().unwrap() as usize;
+    let begin = 8 + length + header[name]["data_offsets"][0].as_u64().unwrap() as usize;
+    for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        bytes[begin + 4 * (2 * columns + 5)..][..4].copy_from_slice(&number.to_le_bytes());
+        let files = Files::from_iter([("model.safetensors".to_owned(), bytes.clone())]);
+        let mut all = folder("tiny/llama_gqa");
+        all.extend(files);
+        let checkpoint = Checkpoint::open_folder("m", &reader(&all)).unwrap();
+        let error = checkpoint.model(&reader(&all)).unwrap_err();
+        let expected =
+            matches!(&error, LlmError::NotFinite { name: own, row: 2, column: 5, .. } if own == name);
+        assert!(expected, "{error}");
+    }
+}
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn repeated_names_are_refused() {
+    let files = folder("tiny/llama_gqa");
+    let with = |name: &str, bytes: Vec<u8>| {
+        let mut files = files.clone();
+        files.insert(name.to_owned(), bytes);
+        files
+    };
+    let entry = r#""a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#;
+    let header = format!("{{{entry},{entry}}}");
+    let weights = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
+    let error = refused(&with("model.safetensors", weights));
+    assert!(
+        matches!(&error, LlmError::SafeTensors { reason, .. } if reason.contains("`a` is repeated")),
+        "{error}"
+    );
+    let config = br#"{"model_type": "llama", "model_type": "gpt2"}"#;
+    let error = refused(&with("config.json", config.to_vec()));
+    assert!(matches!(&error, LlmError::Json { message, .. } if message.contains("is repeated")), "{error}");
+    let mut sharded =
+        with("model.safetensors.index.json", br#"{"weight_map": {"a": "x", "a": "y"}}"#.to_vec());
+    sharded.remove("model.safetensors");
+    assert!(matches!(refused(&sharded), LlmError::Json { .. }));
+    // Arrays within each other are limited.
+    let error = refused(&with("config.json", "[".repeat(100_000).into_bytes()));
+    assert!(matches!(error, LlmError::Json { .. }), "{error}");
+}
+
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn tokenizers_must_fit_the_model() {

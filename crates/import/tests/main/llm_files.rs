@@ -21,6 +21,40 @@ pub fn folder(name: &str) -> Files {
         .collect()
 }
 
+/// Returns the path of a file of the repository's vectors of language models.
+pub fn own(name: &str) -> std::path::PathBuf {
+    npukit_shared::golden("llm").join(name)
+}
+
+/// Returns the files of a folder and of the folders in it, by their paths.
+pub fn all_files(root: &Path) -> Files {
+    let mut files = Files::new();
+    for entry in std::fs::read_dir(root).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        let name = name.to_str().unwrap();
+        if path.is_dir() {
+            let below = all_files(&path).into_iter();
+            files.extend(below.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            files.insert(name.to_owned(), std::fs::read(path).unwrap());
+        }
+    }
+    files
+}
+
+/// Returns lists that are stored one after the other, by their ends.
+pub fn lists(numbers: &Tensor, ends: &Tensor) -> Vec<Vec<usize>> {
+    let (numbers, mut begin) = (integers(numbers), 0);
+    let list = |end: usize| numbers[std::mem::replace(&mut begin, end)..end].to_vec();
+    integers(ends).into_iter().map(list).collect()
+}
+
+/// Returns the texts of the vectors of language models.
+pub fn texts() -> Vec<String> {
+    let texts = json("inputs.json");
+    texts["texts"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
 /// Returns a reader of the files.
 pub fn reader(files: &Files) -> impl Fn(&str, Range<u64>) -> Result<Part, String> + '_ {
     |path, range| {

@@ -26,7 +26,7 @@ fn model(files: &Files) -> Arc<Model> {
 }
 
 /// Largest difference, relative to the largest logit.
-fn difference(found: &[f32], expected: &[f32]) -> f32 {
+pub fn difference(found: &[f32], expected: &[f32]) -> f32 {
     assert_eq!(found.len(), expected.len());
     let largest = expected.iter().fold(0.0, |largest: f32, logit| largest.max(logit.abs()));
     let differences = found.iter().zip(expected).map(|(found, expected)| (found - expected).abs());

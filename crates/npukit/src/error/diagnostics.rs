@@ -62,6 +62,7 @@ impl Error {
             | Self::Folder { path, .. }
             | Self::OpenDimensions { path, .. }
             | Self::NoText { path }
+            | Self::NotCheckpoint { path }
             | Self::Utf16 { path }
             | Self::NoHeldOut { path }
             | Self::Simplify { path, .. }

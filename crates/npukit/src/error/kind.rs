@@ -54,6 +54,7 @@ impl Error {
             | Self::OpenDimensions { .. }
             | Self::Description { .. }
             | Self::Checkpoint { .. }
+            | Self::NotCheckpoint { .. }
             | Self::Simplify { .. }
             | Self::Eval(_)
             | Self::UnfitArtifact { .. }
@@ -71,6 +72,7 @@ impl Error {
             | Self::Labels { .. }
             | Self::State { .. }
             | Self::Prompt { .. }
+            | Self::LongText { .. }
             | Self::Port(_) => Kind::Input,
             _ => Kind::Program,
         }

@@ -2,7 +2,7 @@
 //! [`accuracy`] evaluates it on held-out texts.
 
 mod language;
-mod published;
+pub(super) mod published;
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -22,8 +22,8 @@ pub enum ReadError {
         /// Message of the operating system.
         reason: String,
     },
-    /// A file names another file outside of its own folder.
-    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` must be in its folder")]
+    /// A file names another file outside of the folder in which it must be.
+    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` must be in `{legal}`")]
     Elsewhere {
         /// The file that contains the name.
         path: String,
@@ -31,6 +31,8 @@ pub enum ReadError {
         location: String,
         /// Path that it resolves to.
         leads_to: String,
+        /// Folder in which it must be.
+        legal: String,
     },
     /// A file names a neighbor by something that is not a plain file name.
     #[error("`{name}` is not a plain file name: files named in `{path}` must be in its folder")]
@@ -128,8 +130,9 @@ pub trait Reader: Sync {
     ///
     /// # Errors
     ///
-    /// A path outside of that folder, for example through a symbolic link. A reader without links
-    /// only joins the two paths.
+    /// A path outside of that folder, for example through a symbolic link. If the folder is in one
+    /// called `snapshots`, as in a hub's cache, a link may lead to any place in the folder of the
+    /// latter. A reader without links only joins the two paths.
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
         Ok(format!("{}{location}", folder(path)))
     }

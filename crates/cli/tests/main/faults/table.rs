@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 26] = [
+pub const ROWS: [Row; 27] = [
     Row { files: 1, step: 1, old: "host pccx commands a.host", new: "host pccx commands b.host", both: "-o out/c.bin",
           reads: "host pccx commands out/c.bin" },
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog --no-map",
@@ -73,6 +73,7 @@ pub const ROWS: [Row; 26] = [
           reads: "time out/adder_step_reference.pcp" },
     Row { files: 1, step: 1, old: "generate 1+1=", new: "generate 1+2=", both: "--tokens 1 --logits out/l.npy",
           reads: "targets" },
+    Row { files: 1, step: 1, old: "embed cat", new: "embed cat dog", both: "--model bert -o out/v.npy", reads: "targets" },
     Row { files: 3, step: 4, old: "time d.onnx", new: "time d.onnx --latency 99",
           both: "--target tcu --trace out/t.json --by-instruction out/i.csv --samples out/s.bin", reads: "targets" },
     Row { files: 2, step: 2, old: "time a.drra", new: "time b.drra",

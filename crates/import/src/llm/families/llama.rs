@@ -52,6 +52,8 @@ pub(super) const LLAMA: Family = Family {
     gguf_pairs: Pairs::Neighbors,
     folder_transposed: false,
     folder_gains_lack_1: false,
+    unused: &[],
+    encoder: false,
     biases: &[],
     norm: NormKind::Rms,
     query_key_norms: false,

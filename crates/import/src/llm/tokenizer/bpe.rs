@@ -1,14 +1,7 @@
-//! [`Merges`]: merging of pairs of tokens, the pair with the lowest rank first.
+//! [`merged`]: merging of pairs of tokens, the pair with the lowest rank first.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-
-/// Pairs of tokens that are merged.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Merges {
-    /// Rank and merged token of each pair.
-    pairs: HashMap<(usize, usize), (usize, usize)>,
-}
+use std::collections::BinaryHeap;
 
 /// Token of a word, between its neighbors.
 struct Symbol {
@@ -18,58 +11,41 @@ struct Symbol {
     is_merged: bool,
 }
 
-impl Merges {
-    /// Adds a pair with the next rank. A repeated pair gets the later rank.
-    pub(super) fn add(&mut self, pair: (usize, usize), rank: usize, merged: usize) {
-        self.pairs.insert(pair, (rank, merged));
-    }
-
-    /// Merges the tokens of a word. Of equal pairs, the first is merged first.
-    pub(super) fn apply(&self, tokens: &[usize]) -> Vec<usize> {
-        let last = tokens.len().saturating_sub(1);
-        let symbol = |(index, &token): (usize, &usize)| Symbol {
-            token,
-            previous: index.checked_sub(1),
-            next: Some(index + 1).filter(|_| index < last),
-            is_merged: false,
-        };
-        let mut symbols: Vec<Symbol> = tokens.iter().enumerate().map(symbol).collect();
-        let mut queue = BinaryHeap::new();
-        for index in 0..last {
-            self.queue(&mut queue, &symbols, index);
+/// Merges the tokens of a word. `find` returns the rank and the merged token of a pair; `None` if the
+/// pair is not merged. Of equal ranks, the first pair is merged first.
+pub(super) fn merged(tokens: &[usize], find: impl Fn([usize; 2]) -> Option<(usize, usize)>) -> Vec<usize> {
+    let last = tokens.len().saturating_sub(1);
+    let symbol = |(index, &token): (usize, &usize)| Symbol {
+        token,
+        previous: index.checked_sub(1),
+        next: Some(index + 1).filter(|_| index < last),
+        is_merged: false,
+    };
+    let mut symbols: Vec<Symbol> = tokens.iter().enumerate().map(symbol).collect();
+    // Returns the pair that begins at a place: its rank, place and merged token.
+    let pair = |symbols: &[Symbol], index: usize| {
+        let next = symbols[index].next?;
+        let (rank, merged) = find([symbols[index].token, symbols[next].token])?;
+        Some(Reverse((rank, index, merged)))
+    };
+    let mut queue: BinaryHeap<_> = (0..last).filter_map(|index| pair(&symbols, index)).collect();
+    while let Some(Reverse((_, index, merged))) = queue.pop() {
+        let Some(next) = symbols[index].next.filter(|_| !symbols[index].is_merged) else { continue };
+        // One of the tokens may have been merged with another one in the meantime.
+        if pair(&symbols, index).is_none_or(|Reverse((.., own))| own != merged) {
+            continue;
         }
-        while let Some(Reverse((_, index, merged))) = queue.pop() {
-            let Some(next) = symbols[index].next.filter(|_| !symbols[index].is_merged) else { continue };
-            // One of the tokens may have been merged with another one in the meantime.
-            let pair = (symbols[index].token, symbols[next].token);
-            if self.pairs.get(&pair).is_none_or(|&(_, own)| own != merged) {
-                continue;
-            }
-            symbols[index].token = merged;
-            symbols[index].next = symbols[next].next;
-            symbols[next].is_merged = true;
-            if let Some(after) = symbols[next].next {
-                symbols[after].previous = Some(index);
-            }
-            if let Some(previous) = symbols[index].previous {
-                self.queue(&mut queue, &symbols, previous);
-            }
-            self.queue(&mut queue, &symbols, index);
+        symbols[index].token = merged;
+        symbols[index].next = symbols[next].next;
+        symbols[next].is_merged = true;
+        if let Some(after) = symbols[next].next {
+            symbols[after].previous = Some(index);
         }
-        symbols.iter().filter(|symbol| !symbol.is_merged).map(|symbol| symbol.token).collect()
+        let before = symbols[index].previous;
+        queue.extend(before.into_iter().chain([index]).filter_map(|index| pair(&symbols, index)));
     }
-
-    /// Queues the pair that begins at `index`.
-    fn queue(&self, queue: &mut Queue, symbols: &[Symbol], index: usize) {
-        let pair = symbols[index].next.map(|next| (symbols[index].token, symbols[next].token));
-        if let Some(&(rank, merged)) = pair.and_then(|pair| self.pairs.get(&pair)) {
-            queue.push(Reverse((rank, index, merged)));
-        }
-    }
+    symbols.iter().filter(|symbol| !symbol.is_merged).map(|symbol| symbol.token).collect()
 }
-
-/// Pairs by rank, then by place, with the merged token.
-type Queue = BinaryHeap<Reverse<(usize, usize, usize)>>;
 
 #[cfg(test)]
 mod tests {
@@ -77,14 +53,16 @@ mod tests {
 
     #[test]
     fn the_lowest_rank_is_merged_first() {
-        let mut merges = Merges::default();
-        merges.add((1, 2), 1, 12);
-        merges.add((2, 3), 0, 23);
-        merges.add((1, 23), 2, 123);
-        merges.add((1, 1), 3, 11);
-        assert_eq!(merges.apply(&[1, 2, 3]), [123]);
-        assert_eq!(merges.apply(&[1, 1, 1]), [11, 1]);
-        assert_eq!(merges.apply(&[1, 2, 1, 2, 3, 4]), [12, 123, 4]);
-        assert!(merges.apply(&[]).is_empty());
+        let find = |pair: [usize; 2]| match pair {
+            [1, 2] => Some((1, 12)),
+            [2, 3] => Some((0, 23)),
+            [1, 23] => Some((2, 123)),
+            [1, 1] => Some((3, 11)),
+            _ => None,
+        };
+        assert_eq!(merged(&[1, 2, 3], find), [123]);
+        assert_eq!(merged(&[1, 1, 1], find), [11, 1]);
+        assert_eq!(merged(&[1, 2, 1, 2, 3, 4], find), [12, 123, 4]);
+        assert!(merged(&[], find).is_empty());
     }
 }

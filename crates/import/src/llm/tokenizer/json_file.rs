@@ -7,9 +7,25 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::characters::{Begin, Characters};
 use super::split::Split;
-use super::{Form, Parts, Special, Tokenizer};
+use super::word_piece::{CONTINUES, WordPieces};
+use super::{Form, Parts, Special, TextMerges, Tokenizer};
 use crate::llm::LlmError;
+use crate::llm::json::parsed;
+use crate::unique::Unique;
+
+/// Keys that decide which of the others exist.
+#[derive(Deserialize)]
+struct Outline {
+    model: Kind,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
 
 /// Keys of the file.
 #[derive(Deserialize)]
@@ -41,12 +57,13 @@ struct Model {
     unk_token: Option<String>,
     continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
+    max_input_chars_per_word: Option<usize>,
     #[serde(default)]
     byte_fallback: bool,
     #[serde(default)]
     ignore_merges: bool,
     #[serde(default)]
-    vocab: HashMap<String, Value>,
+    vocab: Unique<usize>,
     #[serde(default)]
     merges: Vec<Merge>,
 }
@@ -76,6 +93,15 @@ struct Step {
     individual_digits: bool,
     add_prefix_space: bool,
     use_regex: Option<bool>,
+    clean_text: bool,
+    handle_chinese_chars: bool,
+    strip_accents: Option<bool>,
+    lowercase: bool,
+    replacement: Option<String>,
+    prepend_scheme: Option<String>,
+    split: Option<bool>,
+    sep: Option<(String, usize)>,
+    cls: Option<(String, usize)>,
     single: Vec<HashMap<String, Value>>,
     special_tokens: HashMap<String, SpecialIds>,
 }
@@ -93,25 +119,18 @@ struct SpecialIds {
 
 /// Reads the file at `path` for a model with `vocabulary` tokens.
 pub(super) fn read(path: &str, bytes: &[u8], vocabulary: usize) -> Result<Tokenizer, LlmError> {
-    let file: File = serde_json::from_slice(bytes).map_err(|error| LlmError::Json {
-        path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        message: error.to_string(),
-    })?;
     let reason = |reason| LlmError::Tokenizer { path: path.to_owned(), reason };
-    parts(file).and_then(|parts| parts.combined(vocabulary)).map_err(reason)
+    let Outline { model: Kind { kind } } = parsed(path, bytes)?;
+    if let Some(kind) = kind.filter(|kind| !["BPE", WORD_PIECE].contains(&&**kind)) {
+        return Err(reason(format!("its model is {kind}; supported are BPE and {WORD_PIECE}")));
+    }
+    parts(parsed(path, bytes)?).and_then(|parts| parts.combined(vocabulary)).map_err(reason)
 }
 
+const WORD_PIECE: &str = "WordPiece";
+
 fn parts(file: File) -> Result<Parts, String> {
-    let File { added_tokens, normalizer, pre_tokenizer, post_processor, model } = file;
-    if !matches!(model.kind.as_deref(), None | Some("BPE")) {
-        return Err(format!("its model is {}; supported is BPE", model.kind.unwrap_or_default()));
-    }
-    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    if is_set(&model.continuing_subword_prefix) || is_set(&model.end_of_word_suffix) {
-        return Err("its model marks the begin or end of words, which is not supported".to_owned());
-    }
+    let File { added_tokens, normalizer, pre_tokenizer, post_processor, mut model } = file;
     if let Some(added) = added_tokens.iter().find(|added| added.single_word || added.content.is_empty()) {
         return Err(format!("added token {:?} is empty or only recognized as a word", added.content));
     }
@@ -121,18 +140,21 @@ fn parts(file: File) -> Result<Parts, String> {
         strips: [lstrip, rstrip],
     });
     let specials: Vec<Special> = specials.collect();
-    let token = |(text, value): (String, Value)| {
-        let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
-        number
-            .map(|number| (text.clone(), number))
-            .ok_or_else(|| format!("token {text:?} has number {value}"))
-    };
-    let tokens: Vec<(String, usize)> = model.vocab.into_iter().map(token).collect::<Result<_, _>>()?;
-    let unknown = model.unk_token.map(|text| {
+    let tokens: Vec<(String, usize)> = std::mem::take(&mut model.vocab).0.into_iter().collect();
+    let unknown = model.unk_token.take().map(|text| {
         let found = tokens.iter().find(|(own, _)| *own == text).map(|&(_, token)| token);
         found.ok_or_else(|| format!("its unknown token {text:?} does not exist"))
     });
-    let form = form(normalizer, pre_tokenizer, model.byte_fallback, unknown.transpose()?)?;
+    let unknown = unknown.transpose()?;
+    let form = if model.kind.as_deref() == Some(WORD_PIECE) {
+        Form::Words(word_pieces(normalizer, pre_tokenizer, &model, unknown)?)
+    } else {
+        let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        if is_set(&model.continuing_subword_prefix) || is_set(&model.end_of_word_suffix) {
+            return Err("its model marks the begin or end of words, which is not supported".to_owned());
+        }
+        form(normalizer, pre_tokenizer, model.byte_fallback, unknown)?
+    };
     let pair = |merge: Merge| match merge {
         Merge::Pair(left, right) => Ok((left, right)),
         Merge::Line(line) => line
@@ -142,6 +164,7 @@ fn parts(file: File) -> Result<Parts, String> {
     };
     let merges = model.merges.into_iter().map(pair).collect::<Result<_, _>>()?;
     let around = around(post_processor)?;
+    let merges = TextMerges::Pairs(merges);
     Ok(Parts { tokens, merges, keeps_words: model.ignore_merges, specials, form, around })
 }
 
@@ -173,9 +196,14 @@ fn form(
         }
     }
     let before: Vec<Step> = steps(pre_tokenizer);
+    let begin = if prepends { Begin::Always } else { Begin::Never };
+    let characters = |begin, divides| Ok(Form::Characters(Characters { begin, divides, unknown }));
     match (&before[..], replaces) {
-        ([], true) if byte_fallback && !composes => {
-            Ok(Form::Characters { begins_with_space: prepends, unknown })
+        ([], true) if byte_fallback && !composes => characters(begin, false),
+        ([step], true) if byte_fallback && !composes && step.is_split_at_spaces() => characters(begin, false),
+        ([step], false) if step.kind == "Metaspace" && byte_fallback && !composes => {
+            let (begin, divides) = metaspace(step)?;
+            characters(begin, divides)
         }
         ([first @ .., level], false)
             if level.kind == "ByteLevel" && !level.add_prefix_space && !byte_fallback =>
@@ -188,6 +216,55 @@ fn form(
             Err(format!("its combination of steps before merging is not supported: [{}]", names.join(", ")))
         }
     }
+}
+
+impl Step {
+    /// Whether the step divides a text after spaces, which a text without spaces does not have.
+    fn is_split_at_spaces(&self) -> bool {
+        self.kind == "Split" && matches!(&self.pattern, Some(Pattern::String(text)) if text == " ")
+    }
+}
+
+/// Returns the properties of the step that replaces spaces.
+fn metaspace(step: &Step) -> Result<(Begin, bool), String> {
+    if step.replacement.as_deref() != Some("\u{2581}") {
+        return Err("it replaces spaces by another character than U+2581".to_owned());
+    }
+    let begin = match step.prepend_scheme.as_deref() {
+        None | Some("always") => Begin::WithoutSpace,
+        Some("never") => Begin::Never,
+        Some("first") => Begin::First,
+        Some(other) => return Err(format!("it adds spaces as {other:?}; legal are always, never and first")),
+    };
+    // Default: texts are divided, unless a file states otherwise.
+    Ok((begin, step.split.unwrap_or(true)))
+}
+
+/// Returns the properties of a tokenizer of BERT.
+fn word_pieces(
+    normalizer: Option<Step>,
+    pre_tokenizer: Option<Step>,
+    model: &Model,
+    unknown: Option<usize>,
+) -> Result<WordPieces, String> {
+    let kind = |step: &Option<Step>| step.as_ref().map_or("absent".to_owned(), |step| step.kind.clone());
+    let (before, splits) = (kind(&normalizer), kind(&pre_tokenizer));
+    let step = normalizer.filter(|step| step.kind == "BertNormalizer" && splits == "BertPreTokenizer");
+    let other =
+        || format!("its steps are {before} and {splits}; supported are BertNormalizer and BertPreTokenizer");
+    let step = step.ok_or_else(other)?;
+    let prefix = model.continuing_subword_prefix.as_deref();
+    if prefix.is_some_and(|prefix| prefix != CONTINUES) {
+        return Err(format!("its tokens continue words with {prefix:?}; supported is {CONTINUES}"));
+    }
+    Ok(WordPieces {
+        cleans: step.clean_text,
+        divides_chinese: step.handle_chinese_chars,
+        strips_marks: step.strip_accents.unwrap_or(step.lowercase),
+        lowers: step.lowercase,
+        unknown: unknown.ok_or("it has no token for unknown words")?,
+        longest: model.max_input_chars_per_word.unwrap_or(100),
+    })
 }
 
 /// Returns the division by the steps before the conversion to bytes, which itself divides into
@@ -216,6 +293,10 @@ fn around(post_processor: Option<Step>) -> Result<[Vec<usize>; 2], String> {
             // It only concerns places of tokens in the text.
             "ByteLevel" => {}
             "TemplateProcessing" => around = template(&step)?,
+            "BertProcessing" => {
+                let token = |pair: &Option<(String, usize)>| pair.iter().map(|(_, token)| *token).collect();
+                around = [token(&step.cls), token(&step.sep)];
+            }
             other => return Err(format!("its post-processor {other} is not supported")),
         }
     }
