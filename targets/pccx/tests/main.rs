@@ -30,6 +30,8 @@ mod host;
 mod isa;
 #[path = "main/lint.rs"]
 mod lint;
+#[path = "main/literal.rs"]
+mod literal;
 #[path = "main/machine.rs"]
 mod machine;
 #[path = "main/net.rs"]
