@@ -5,8 +5,6 @@
 
 use super::Path;
 use super::block_row::{BLOCK, BlockRow, CHUNK, Chunk};
-#[cfg(target_arch = "x86_64")]
-use super::vector::{Avx2, Avx512};
 
 const SIGN: u16 = 0x8000;
 const EXPONENT: u16 = 0x7F80;
@@ -54,7 +52,7 @@ macro_rules! loops {
                         #[cfg(target_arch = "x86_64")]
                         Path::Avx2 => {
                             #[allow(unsafe_code, reason = "calls code compiled for processor features")]
-                            // SAFETY: `Bf16::on` has detected the features of the path.
+                            // SAFETY: a path in `Bf16` is available: its features were detected.
                             unsafe {
                                 $avx2($($argument),*)
                             }
@@ -62,7 +60,7 @@ macro_rules! loops {
                         #[cfg(target_arch = "x86_64")]
                         Path::Avx512 | Path::Vnni => {
                             #[allow(unsafe_code, reason = "calls code compiled for processor features")]
-                            // SAFETY: `Bf16::on` has detected the features of the path.
+                            // SAFETY: a path in `Bf16` is available: its features were detected.
                             unsafe {
                                 $avx512($($argument),*)
                             }

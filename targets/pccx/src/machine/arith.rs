@@ -191,6 +191,9 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
     /// Computes a node of the host's graph.
+    ///
+    /// # Errors
+    /// The node does not support its operands.
     fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
     /// Quantizes `rows` rows of `columns` values to 4 bits.
     ///

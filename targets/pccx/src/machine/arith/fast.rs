@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use npukit_numeric::{BLOCK, Bf16, BlockRow, BlockWeights, Scaling, block_product};
+use npukit_numeric::{Bf16, BlockRow, BlockWeights, Scaling, block_product};
 use rayon::prelude::*;
 
 use crate::config::Reading;
@@ -60,12 +60,14 @@ fn is_parallel(work: usize) -> bool {
 /// each row of results.
 fn tile(x: &[BlockRow], product: &Product<'_, WeightImage, f32>, first: usize, dest: &mut [&mut [u16]]) {
     let Some(count) = dest.first().map(|dest| dest.len()) else { return };
-    let part = |all: Option<&'_ [f32]>| all.map(|all| &all[first..][..count]);
+    let place = first..first + count;
+    let within = product.within.map(|factors| &factors[place.clone()]);
+    let after = product.after.map(|scales| &scales[place]);
     let row_bytes = product.image.rows().len() / product.image.n();
     let rows = &product.image.rows()[first * row_bytes..][..count * row_bytes];
     let mut sums = vec![0.0; x.len() * count];
-    block_product(BlockWeights { rows, count, factors: part(product.within) }, x, &mut sums);
-    let scaling = part(product.after).map_or(Scaling::None, Scaling::Each);
+    block_product(BlockWeights { rows, count, factors: within }, x, &mut sums);
+    let scaling = after.map_or(Scaling::None, Scaling::Each);
     for (dest, sums) in dest.iter_mut().zip(sums.chunks_exact(count)) {
         Bf16::fastest().store(sums, scaling, product.accm, dest);
     }
