@@ -236,10 +236,10 @@ fn exponential(number: f32) -> u16 {
         0.5,
         1.0,
     ];
-    // Fraction bits that BF16 drops, and half a unit of the others.
+    // Fraction bits that BF16 drops, half a unit of the others, and at least 2^-33 of a number.
     const DROPPED: u32 = 52 - 7;
     const MIDDLE: u64 = 1 << (DROPPED - 1);
-    const NEAR: u64 = 1 << (52 - 33);
+    const NEAR: u64 = 1 << (53 - 33);
     let x = f64::from(number);
     let shifted = x * std::f64::consts::LOG2_E + TO_INTEGER;
     let power = shifted - TO_INTEGER;

@@ -39,7 +39,7 @@ pub fn block_product_on(path: Path, weights: BlockWeights<'_>, x: &[BlockRow], o
     let Some(row_bytes) = x.first().map(|x| x.blocks() * WEIGHT_BLOCK_BYTES) else { return };
     assert_eq!(weights.rows.len(), count * row_bytes, "weights fill their rows");
     assert!(x.iter().all(|x| x.blocks() * WEIGHT_BLOCK_BYTES == row_bytes), "activations of one length");
-    if row_bytes == 0 {
+    if count == 0 || row_bytes == 0 {
         return out.fill(0.0);
     }
     // Weights are the larger operand: each group of weight rows is loaded once, for all
