@@ -1,7 +1,7 @@
 //! Operations on vectors of BF16 patterns: [`Bf16`].
 //!
-//! The numbers are those of pccx: subnormals are zeros of their sign, and there is one NaN. The
-//! loops are written without branches, so that compilers vectorize them for each path.
+//! Subnormals are zeros of their sign, and there is one NaN. The loops are written without
+//! branches, so that compilers vectorize them for each path.
 
 use super::Path;
 use super::block_row::{BLOCK, BlockRow, CHUNK, Chunk};
@@ -303,13 +303,13 @@ mod tests {
     use crate::SmallFloat;
     use proptest::prelude::*;
 
-    /// Value by the shared literal conversion, with this profile's rule for subnormals.
+    /// Value by the shared literal conversion, with this module's rule for subnormals.
     fn value_slowly(bits: u16) -> f32 {
         let zero = if bits & SIGN == 0 { 0.0 } else { -0.0 };
         if bits & EXPONENT == 0 { zero } else { SmallFloat::BF16.decode(bits) }
     }
 
-    /// Pattern by the shared literal conversion, with this profile's rules for subnormals and NaNs.
+    /// Pattern by the shared literal conversion, with this module's rules for subnormals and NaNs.
     fn rounded_slowly(number: f32) -> u16 {
         match SmallFloat::BF16.encode(number, false) {
             _ if number.is_nan() => NAN,
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Any bits, more often those of a middle between two patterns.
+    /// Any bits, more often the middle between two patterns.
     fn number() -> impl Strategy<Value = f32> {
         let middle = |bits: u32| f32::from_bits(bits & 0xFFFF_0000 | 0x8000);
         prop_oneof![any::<u32>().prop_map(f32::from_bits), any::<u32>().prop_map(middle), -2.0..2.0_f32]

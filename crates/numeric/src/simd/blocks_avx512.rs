@@ -97,7 +97,9 @@ macro_rules! rows {
         #[target_feature(enable = $features)]
         fn $single(weights: &[u8], factors: [f32; SINGLE], x: &BlockRow, out: &mut [f32]) {
             let chunk = &x.chunks[0];
-            let blocks = blocks_of(chunk).map(|all| _mm512_broadcast_i32x4(_mm512_castsi512_si128(all)));
+            let [even, odd, start] = blocks_of(chunk);
+            let first = |blocks| _mm512_broadcast_i32x4(_mm512_castsi512_si128(blocks));
+            let blocks = [first(even), first(odd), first(start)];
             let products = |four: usize| $dot(load(&weights[four * BYTES..]), blocks);
             // Lane l: rows l, l + 4, l + 8 and l + 12.
             let sums = side_by_side([products(0), products(1), products(2), products(3)]);
@@ -149,12 +151,14 @@ fn dot_vnni(bytes: __m512i, [even, odd, start]: Blocks) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn nibbles(bytes: __m512i) -> [__m512i; 2] {
-    let (low, eight) = (_mm512_set1_epi8(0xF), _mm512_set1_epi8(8));
-    [bytes, _mm512_srli_epi16::<4>(bytes)].map(|bytes| _mm512_xor_si512(_mm512_and_si512(bytes, low), eight))
+    // A closure in `map` would not be inlined: `map` is compiled without the features.
+    let of_low =
+        |bytes| _mm512_xor_si512(_mm512_and_si512(bytes, _mm512_set1_epi8(0xF)), _mm512_set1_epi8(8));
+    [of_low(bytes), of_low(_mm512_srli_epi16::<4>(bytes))]
 }
 
-/// Returns the sums of the four numbers in each lane: lane `l` has those of lane `l` of all
-/// registers.
+/// Returns the sums of the four numbers in each lane: lane `l` has the sums of lane `l` of each
+/// register.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn side_by_side([a, b, c, d]: [__m512i; 4]) -> __m512i {

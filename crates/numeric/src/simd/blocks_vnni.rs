@@ -129,7 +129,7 @@ fn nibbles(bytes: __m512i) -> __m512i {
 }
 
 /// Multiplies a panel, whose first block is block `first` of its rows, by `M` rows of activations.
-/// Adds to `out` unless `first` is 0; `factors` are those of the panel's rows.
+/// Adds to `out` unless `first` is 0; `factors` has one for each row of the panel.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn tile<const M: usize>(
@@ -148,7 +148,10 @@ fn tile<const M: usize>(
     }
     for (b, weights) in panel.iter().enumerate() {
         let blocks = x.map(|x| x.block(first + b));
-        let mut products = blocks.map(|(_, start, _)| _mm512_set1_epi32(start));
+        let mut products = [_mm512_setzero_si512(); M];
+        for m in 0..M {
+            products[m] = _mm512_set1_epi32(blocks[m].1);
+        }
         for d in 0..weights.len() / 2 {
             for (products, ([even, odd], ..)) in products.iter_mut().zip(&blocks) {
                 *products = _mm512_dpbusd_epi32(*products, weights[2 * d], four(even, d));

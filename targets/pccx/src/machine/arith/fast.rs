@@ -1,5 +1,5 @@
 //! Products and CVO on BF16 patterns: vector code, and several threads for large products. Results
-//! are those of [`literal`](super::literal), bit for bit.
+//! equal the results of [`literal`](super::literal) bit for bit.
 
 use std::sync::OnceLock;
 
