@@ -2,7 +2,8 @@
 //!
 //! - [`FixedFormat`] and [`NumberFormat`] define the reference arithmetic that every fast path is
 //!   tested against; [`Number`] is a format known at compile time, for the fast paths.
-//! - [`array_product`] is the product of a systolic array, [`pointwise`] that of bytes.
+//! - [`array_product`] is the product of a systolic array, [`pointwise`] that of bytes,
+//!   [`block_product`] that of 4-bit weights in blocks. [`Bf16`] are operations on BF16 patterns.
 //!   [`Saturations`] counts results that did not fit.
 //! - [`Tensor`] is a shape with elements of an [`ElementType`]. [`Element`] is an element of a
 //!   prime field, and [`SmallFloat`] a float format of at most 16 bits. [`RowFormat`] is a format
@@ -41,9 +42,9 @@ pub use row_format::{Codes, RowFormat};
 pub use saturation::{Overshoot, Saturations};
 pub use sha256::Sha256;
 pub use simd::{
-    ArrayWeights, BLOCK, BlockRow, PANEL, Panel, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES,
-    array_product, array_product_on, block_product, block_product_on, float_product, float_product_on,
-    fp16bp8_product, pointwise, pointwise_on,
+    ArrayWeights, BLOCK, Bf16, BlockRow, BlockWeights, PANEL, Panel, Path, Pixels, Pointwise, Rows, Scaling,
+    WEIGHT_BLOCK_BYTES, array_product, array_product_on, block_product, block_product_on, float_product,
+    float_product_on, fp16bp8_product, pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use split_mix::SplitMix64;

@@ -28,6 +28,7 @@ pub use program::Program;
 pub use target::PCCX;
 
 npukit_base::internals!(
+    arith = machine::arith,
     artifact = program::artifact,
     bf16 = machine::bf16,
     check = check,

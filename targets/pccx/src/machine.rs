@@ -113,7 +113,7 @@ impl<A: Arithmetic> Machine<A> {
     ///
     /// # Errors
     /// [`MachineError`] if the simulator does not support so large an L2.
-    pub(crate) fn filled(config: &Config, seed: Option<u64>) -> Result<Self, MachineError> {
+    pub fn filled(config: &Config, seed: Option<u64>) -> Result<Self, MachineError> {
         let mut state = State::new(config)?;
         seed.into_iter().for_each(|seed| state.fill(seed));
         Ok(Self { config: config.clone(), state, seed })

@@ -32,6 +32,8 @@ mod isa;
 mod language;
 #[path = "main/lint.rs"]
 mod lint;
+#[path = "main/literal.rs"]
+mod literal;
 #[path = "main/machine.rs"]
 mod machine;
 #[path = "main/net.rs"]

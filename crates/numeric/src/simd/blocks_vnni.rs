@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 use std::array;
 
-use super::block_row::{BlockRow, ROWS, WEIGHT_BLOCK_BYTES};
+use super::block_row::{BlockRow, BlockWeights, WEIGHT_BLOCK_BYTES};
 use super::vector::Vnni;
 
 /// Weight rows in a panel.
@@ -27,27 +27,27 @@ type PanelBlock = [__m512i; 8];
 
 /// Multiplies the weight rows that fill panels by all of `x`; returns their number, 0 if the
 /// processor lacks the instructions. `out` has the layout of `block_product`.
-pub(super) fn panels(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) -> usize {
+pub(super) fn panels(weights: BlockWeights<'_>, x: &[BlockRow], out: &mut [f32]) -> usize {
     if Vnni::detect().is_none() {
         return 0;
     }
-    for first in (0..rows - rows % LANES).step_by(LANES) {
-        let row_bytes = weights.len() / rows;
-        let weights = &weights[first * row_bytes..][..LANES * row_bytes];
+    let whole = weights.count / LANES * LANES;
+    for top in (0..whole).step_by(LANES) {
         #[allow(unsafe_code, reason = "calls a function for processor features that were detected")]
         // SAFETY: the processor features were detected.
         unsafe {
-            rows_of_panel(weights, x, &mut out[first..], rows);
+            rows_of_panel(weights, top, x, out);
         }
     }
-    rows - rows % LANES
+    whole
 }
 
-/// Multiplies 16 weight rows by all of `x`; the results of consecutive rows of activations are
-/// `pitch` apart.
+/// Multiplies 16 weight rows, starting at row `top`, by all of `x`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-fn rows_of_panel(weights: &[u8], x: &[BlockRow], out: &mut [f32], pitch: usize) {
-    let row_bytes = weights.len() / LANES;
+fn rows_of_panel(weights: BlockWeights<'_>, top: usize, x: &[BlockRow], out: &mut [f32]) {
+    let (pitch, row_bytes) = (weights.count, weights.rows.len() / weights.count);
+    let (factors, out) = (load(&weights.factors_of::<LANES>(top)), &mut out[top..]);
+    let weights = &weights.rows[top * row_bytes..][..LANES * row_bytes];
     let rows: [&[Block]; LANES] = array::from_fn(|row| weights[row * row_bytes..][..row_bytes].as_chunks().0);
     let blocks = row_bytes / WEIGHT_BLOCK_BYTES;
     let mut panel = Vec::with_capacity(BLOCKS.min(blocks));
@@ -64,10 +64,10 @@ fn rows_of_panel(weights: &[u8], x: &[BlockRow], out: &mut [f32], pitch: usize) 
         }
         for (x, out) in x.chunks(TILE).zip(out.chunks_mut(TILE * pitch)) {
             match x {
-                [a, b, c, d] => tile([a, b, c, d], &panel, first, out, pitch),
-                [a, b, c] => tile([a, b, c], &panel, first, out, pitch),
-                [a, b] => tile([a, b], &panel, first, out, pitch),
-                [a] => tile([a], &panel, first, out, pitch),
+                [a, b, c, d] => tile([a, b, c, d], &panel, first, factors, out, pitch),
+                [a, b, c] => tile([a, b, c], &panel, first, factors, out, pitch),
+                [a, b] => tile([a, b], &panel, first, factors, out, pitch),
+                [a] => tile([a], &panel, first, factors, out, pitch),
                 _ => {}
             }
         }
@@ -129,13 +129,14 @@ fn nibbles(bytes: __m512i) -> __m512i {
 }
 
 /// Multiplies a panel, whose first block is block `first` of its rows, by `M` rows of activations.
-/// Adds to `out` unless `first` is 0.
+/// Adds to `out` unless `first` is 0; `factors` has one for each row of the panel.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn tile<const M: usize>(
     x: [&BlockRow; M],
     panel: &[PanelBlock],
     first: usize,
+    factors: __m512,
     out: &mut [f32],
     pitch: usize,
 ) {
@@ -145,24 +146,21 @@ fn tile<const M: usize>(
             *sums = load(&out[m * pitch..]);
         }
     }
-    let even = x.map(|x| &x.even.as_chunks::<WEIGHT_BLOCK_BYTES>().0[first..][..panel.len()]);
-    let odd = x.map(|x| &x.odd.as_chunks::<WEIGHT_BLOCK_BYTES>().0[first..][..panel.len()]);
-    let excess = x.map(|x| &x.excess.as_chunks::<ROWS>().0[first..][..panel.len()]);
-    let scales = x.map(|x| &x.scales.as_chunks::<ROWS>().0[first..][..panel.len()]);
     for (b, weights) in panel.iter().enumerate() {
+        let blocks = x.map(|x| x.block(first + b));
         let mut products = [_mm512_setzero_si512(); M];
         for m in 0..M {
-            products[m] = _mm512_set1_epi32(-excess[m][b][0]);
+            products[m] = _mm512_set1_epi32(blocks[m].1);
         }
         for d in 0..weights.len() / 2 {
-            for m in 0..M {
-                products[m] = _mm512_dpbusd_epi32(products[m], weights[2 * d], four(&even[m][b], d));
-                products[m] = _mm512_dpbusd_epi32(products[m], weights[2 * d + 1], four(&odd[m][b], d));
+            for (products, ([even, odd], ..)) in products.iter_mut().zip(&blocks) {
+                *products = _mm512_dpbusd_epi32(*products, weights[2 * d], four(even, d));
+                *products = _mm512_dpbusd_epi32(*products, weights[2 * d + 1], four(odd, d));
             }
         }
         for m in 0..M {
-            let scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(products[m]), _mm512_set1_ps(scales[m][b][0]));
-            sums[m] = _mm512_add_ps(sums[m], scaled);
+            let scales = _mm512_mul_ps(_mm512_set1_ps(blocks[m].2), factors);
+            sums[m] = _mm512_add_ps(sums[m], _mm512_mul_ps(_mm512_cvtepi32_ps(products[m]), scales));
         }
     }
     for (m, sums) in sums.into_iter().enumerate() {

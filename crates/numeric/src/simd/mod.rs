@@ -8,16 +8,20 @@
 //! - [`pointwise`]: products of bytes, with its own reference and portable code, and `bytes` for
 //!   processors with dot products of bytes.
 //! - [`block_product`]: products of 4-bit weights and 8-bit activations in blocks.
+//! - [`Bf16`]: operations on vectors of BF16 patterns.
 //! - [`float_product`]: products of float matrices.
 //! - [`small_products`]: products of elements of the prime field and small integers.
 //! - [`sha256_blocks`] hashes.
 
+mod bf16;
 mod block_row;
 mod blocks;
 #[cfg(target_arch = "x86_64")]
-mod blocks_vnni;
+mod blocks_avx2;
 #[cfg(target_arch = "x86_64")]
-mod blocks_x86;
+mod blocks_avx512;
+#[cfg(target_arch = "x86_64")]
+mod blocks_vnni;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
 mod floats;
@@ -41,7 +45,8 @@ const WIDE: usize = 16;
 /// Output lanes of a tile for narrow arrays.
 const NARROW: usize = 8;
 
-pub use block_row::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES};
+pub use bf16::{Bf16, Scaling};
+pub use block_row::{BLOCK, BlockRow, BlockWeights, WEIGHT_BLOCK_BYTES};
 pub use blocks::{block_product, block_product_on};
 pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;

@@ -1,11 +1,14 @@
-//! Number formats of machine and host: [`Arithmetic`]; [`Bits`] is the machine's own.
+//! Number formats of machine and host: [`Arithmetic`]; [`Bits`] is the machine's own, and
+//! [`Literal`] its reference.
 //!
 //! Instructions and host steps are defined independently of the arithmetic, in
 //! [`crate::machine::exec`] and [`crate::program::runtime`]; this trait provides their operations
 //! on numbers. Another arithmetic is [`crate::machine::arith::field`]: elements of a prime field.
 
+mod fast;
 pub(crate) mod field;
 pub(crate) mod float;
+pub(crate) mod literal;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -15,7 +18,7 @@ use std::sync::Arc;
 
 use npukit_graph::quantize::rows::{Int4Rows, RowsError};
 use npukit_graph::{Graph, Node, Operator, ValueInfo};
-use npukit_numeric::{BlockRow, Tensor, block_product};
+use npukit_numeric::{Bf16, BlockRow, BlockWeights, Path, Tensor, block_product_on};
 
 use crate::config::{Reading, WORD_BYTES};
 use crate::isa::fault::FaultKind;
@@ -37,6 +40,34 @@ pub struct Rows<A: Arithmetic> {
     pub scales: Vec<A::Real>,
 }
 
+/// Weights and options of a product.
+pub struct Product<'a, I, R> {
+    /// Weights.
+    pub image: &'a I,
+    /// Factor of each weight row by which the sums of blocks are multiplied.
+    pub within: Option<&'a [R]>,
+    /// Factor of each weight row by which the sum of the row is multiplied.
+    pub after: Option<&'a [R]>,
+    /// Whether results are added to the old content of the destination.
+    pub accm: bool,
+}
+
+/// Operation of CVO on a vector.
+pub struct Operation<S> {
+    /// Function.
+    pub function: CvoFunc,
+    /// Document that takes precedence.
+    pub reading: Reading,
+    /// Number that is subtracted from each input.
+    pub less: Option<S>,
+    /// Factor of SCALE.
+    pub factor: S,
+    /// Whether SCALE divides by its factor.
+    pub recip_scale: bool,
+    /// Whether results are added to the old content of the destination.
+    pub accm: bool,
+}
+
 /// Numbers, and the operations of engines and host on them.
 pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// Element of L2 and content of `e_max`; a word has eight.
@@ -50,6 +81,8 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
         + Sum;
     /// Integer code of a weight, before scaling.
     type Code: Copy;
+    /// Rows of activations in an engine.
+    type Activations;
     /// Weight matrix with optional scales.
     type Image: Clone + Debug;
     /// Content of a host window.
@@ -70,16 +103,21 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// Converts 64 random bits to an uninitialized scalar.
     fn garbage(bits: u64) -> Self::Scalar;
 
-    /// Returns the products of rows of `k` activations with each row of weights, row by row. The
-    /// scales `within` multiply the sum of each block.
-    fn sums(
-        activations: &[Self::Scalar],
-        k: usize,
-        image: &Self::Image,
-        within: Option<&[Self::Real]>,
-    ) -> Vec<Self::Real>;
+    /// Converts rows of `k` activations for an engine.
+    fn ingest(activations: &[Self::Scalar], k: usize) -> Self::Activations;
+    /// Multiplies activations by weights. `dest` has a result for each row of activations and,
+    /// within, of weights.
+    fn multiply(
+        activations: &Self::Activations,
+        product: &Product<'_, Self::Image, Self::Real>,
+        dest: &mut [Self::Scalar],
+    );
     /// Returns the largest of some results; independent of their order.
     fn maximum(results: &[Self::Scalar]) -> Self::Scalar;
+    /// Executes CVO on a vector; `dest` has one element for a sum, otherwise one per input.
+    fn apply(operation: &Operation<Self::Scalar>, inputs: &[Self::Scalar], dest: &mut [Self::Scalar]) {
+        literal::apply::<Self>(operation, inputs, dest);
+    }
     /// Evaluates a CVO function of one element, and adds `old` if given.
     fn function(
         function: CvoFunc,
@@ -121,6 +159,16 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn window(scalars: usize, seed: Option<u64>) -> Self::Window;
     /// Returns the size of a window in units of 16 bytes.
     fn units(window: &Self::Window) -> u64;
+    /// Copies scalars of a window, until either ends; `None` if the range exceeds the window.
+    fn copy_in(window: &Self::Window, place: Range<usize>, to: &mut [Self::Scalar]) -> Option<()> {
+        to.iter_mut().zip(Self::load(window, place)?).for_each(|(to, scalar)| *to = scalar);
+        Some(())
+    }
+    /// Copies scalars to a range of a window, until either ends; `None` if the range exceeds the
+    /// window.
+    fn copy_out(window: &mut Self::Window, place: Range<usize>, from: &[Self::Scalar]) -> Option<()> {
+        Self::save(window, place, from.iter().copied())
+    }
     /// Reads scalars of a window; `None` if the range exceeds the window.
     fn load(window: &Self::Window, place: Range<usize>) -> Option<impl Iterator<Item = Self::Scalar>>;
     /// Writes scalars to a range of a window, until either ends; `None` if the range exceeds the
@@ -145,6 +193,9 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     /// Creates a value from numbers; `None` if their count does not match.
     fn filled(info: &ValueInfo, values: Vec<Self::Real>) -> Option<Self::Slot>;
     /// Computes a node of the host's graph.
+    ///
+    /// # Errors
+    /// The node does not support its operands.
     fn computed(graph: &Graph, node: &Node, operands: &[Self::Slot]) -> Result<Vec<Self::Slot>, NodeError>;
     /// Quantizes `rows` rows of `columns` values to 4 bits.
     ///
@@ -156,13 +207,20 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
 }
 
 /// The machine's own numbers: BF16 patterns, bytes at the host, `f32` for intermediate results.
+/// `LITERAL` are computed one after the other, others with vector code and in several threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Bits;
+pub struct Patterns<const LITERAL: bool>;
 
-impl Arithmetic for Bits {
+/// The machine's own numbers, in fast code.
+pub type Bits = Patterns<false>;
+/// The machine's own numbers, in literal code: the reference for [`Bits`].
+pub type Literal = Patterns<true>;
+
+impl<const LITERAL: bool> Arithmetic for Patterns<LITERAL> {
     type Scalar = u16;
     type Real = f32;
     type Code = i8;
+    type Activations = Vec<BlockRow>;
     type Image = WeightImage;
     type Window = Vec<u8>;
     type Slot = Arc<Tensor>;
@@ -191,42 +249,46 @@ impl Arithmetic for Bits {
         bits as u16
     }
 
-    /// Returns sums without the scales that are not `within`. Rows with infinities or NaNs give
-    /// only NaN.
-    fn sums(activations: &[u16], k: usize, image: &WeightImage, within: Option<&[f32]>) -> Vec<f32> {
-        let rows: Vec<_> = activations.chunks_exact(k).map(quantize).collect();
-        let mut sums = vec![0.0; rows.len() * image.n()];
-        match within {
-            None => {
-                let x: Vec<BlockRow> =
-                    rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
-                block_product(image.rows(), image.n(), &x, &mut sums);
-            }
-            Some(factors) => {
-                let weights = image.rows().chunks_exact(image.rows().len() / image.n());
-                for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
-                    for ((weights, factor), sum) in weights.clone().zip(factors).zip(sums) {
-                        let scales: Vec<f32> = row.scales().iter().map(|scale| scale * factor).collect();
-                        let x = BlockRow::new(&row.values, &scales);
-                        block_product(weights, 1, &[x], std::slice::from_mut(sum));
-                    }
-                }
-            }
+    fn ingest(activations: &[u16], k: usize) -> Vec<BlockRow> {
+        if !LITERAL {
+            return fast::ingest(activations, k);
         }
-        for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
-            if row.is_special() {
-                sums.fill(f32::NAN);
-            }
+        let row = |row| {
+            let quantized = quantize(row);
+            let scales = quantized.scales();
+            // A row with infinities or NaNs gives only NaN.
+            let scales = if quantized.is_special() { vec![f32::NAN; scales.len()] } else { scales };
+            BlockRow::new(&quantized.values, &scales)
+        };
+        activations.chunks_exact(k).map(row).collect()
+    }
+
+    fn multiply(x: &Vec<BlockRow>, product: &Product<'_, WeightImage, f32>, dest: &mut [u16]) {
+        if !LITERAL {
+            return fast::multiply(x, product, dest);
         }
-        sums
+        let &Product { image, within: factors, .. } = product;
+        let mut sums = vec![0.0; dest.len()];
+        let weights = BlockWeights { rows: image.rows(), count: image.n(), factors };
+        block_product_on(Path::Literal, weights, x, &mut sums);
+        literal::finish::<Self>(&sums, product, dest);
     }
 
     /// NaNs are ignored; among equal numbers the first is returned.
     fn maximum(results: &[u16]) -> u16 {
         let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
         let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
+        let largest = if LITERAL { numbers.reduce(larger) } else { Bf16::fastest().maximum(results) };
         // Default: NaN, like the machine, if there are only NaNs.
-        numbers.reduce(larger).unwrap_or(NAN)
+        largest.unwrap_or(NAN)
+    }
+
+    fn apply(operation: &Operation<u16>, inputs: &[u16], dest: &mut [u16]) {
+        if LITERAL {
+            literal::apply::<Self>(operation, inputs, dest);
+        } else {
+            fast::apply(operation, inputs, dest);
+        }
     }
 
     fn function(function: CvoFunc, reading: Reading, x: f32, old: Option<u16>) -> u16 {
@@ -312,6 +374,16 @@ impl Arithmetic for Bits {
 
     fn units(window: &Vec<u8>) -> u64 {
         (window.len() / WORD_BYTES) as u64
+    }
+
+    fn copy_in(window: &Vec<u8>, place: Range<usize>, to: &mut [u16]) -> Option<()> {
+        Bf16::read(window.get(2 * place.start..2 * place.end)?, to);
+        Some(())
+    }
+
+    fn copy_out(window: &mut Vec<u8>, place: Range<usize>, from: &[u16]) -> Option<()> {
+        Bf16::write(from, window.get_mut(2 * place.start..2 * place.end)?);
+        Some(())
     }
 
     fn load(window: &Vec<u8>, place: Range<usize>) -> Option<impl Iterator<Item = u16>> {

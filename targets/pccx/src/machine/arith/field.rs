@@ -21,7 +21,7 @@ use npukit_numeric::{BLOCK, Element, Factors, Tensor};
 use crate::config::{Reading, WORD_LANES};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
-use crate::machine::arith::{Arithmetic, NodeError, Rows};
+use crate::machine::arith::{Arithmetic, NodeError, Product, Rows, literal};
 use crate::machine::bf16::{bf, val};
 use crate::machine::weights::{WeightError, WeightImage};
 
@@ -98,6 +98,7 @@ impl Arithmetic for Modular {
     type Scalar = Element;
     type Real = Element;
     type Code = Element;
+    type Activations = literal::Rows<Element>;
     type Image = FieldImage;
     type Window = Vec<Element>;
     type Slot = Operand;
@@ -127,22 +128,25 @@ impl Arithmetic for Modular {
         Element::from_bits(bits)
     }
 
-    fn sums(
-        activations: &[Element],
-        k: usize,
-        image: &FieldImage,
-        within: Option<&[Element]>,
-    ) -> Vec<Element> {
+    fn ingest(activations: &[Element], k: usize) -> literal::Rows<Element> {
+        literal::Rows::of(activations, k)
+    }
+
+    fn multiply(
+        x: &literal::Rows<Element>,
+        product: &Product<'_, FieldImage, Element>,
+        dest: &mut [Element],
+    ) {
         let kept = image_of(KEPT);
-        let rows = npukit_numeric::Rows { values: activations, pitch: k, count: activations.len() / k };
-        let mut sums = vec![Element::ZERO; rows.count * image.size[0]];
-        image.codes.products(rows, None, &mut sums);
-        for row in sums.chunks_mut(image.size[0].max(1)) {
+        let rows = npukit_numeric::Rows { values: &x.values, pitch: x.k, count: x.values.len() / x.k };
+        let mut sums = vec![Element::ZERO; dest.len()];
+        product.image.codes.products(rows, None, &mut sums);
+        for row in sums.chunks_mut(product.image.size[0].max(1)) {
             row.iter_mut().for_each(|sum| *sum = *sum * kept);
-            let factors = within.into_iter().flatten();
+            let factors = product.within.into_iter().flatten();
             row.iter_mut().zip(factors).for_each(|(sum, &factor)| *sum = *sum * factor);
         }
-        sums
+        literal::finish::<Self>(&sums, product, dest);
     }
 
     fn maximum(results: &[Element]) -> Element {

@@ -16,7 +16,7 @@ use npukit_numeric::{BLOCK, Tensor};
 use crate::config::{Reading, WORD_LANES};
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cvo, CvoFunc};
-use crate::machine::arith::{Arithmetic, Bits, NodeError, Rows};
+use crate::machine::arith::{Arithmetic, Bits, NodeError, Product, Rows, literal};
 use crate::machine::bf16::val;
 use crate::machine::functions::evaluate;
 use crate::machine::weights::{WeightError, WeightImage};
@@ -61,6 +61,7 @@ impl Arithmetic for Reals {
     type Scalar = f64;
     type Real = f64;
     type Code = f64;
+    type Activations = literal::Rows<f64>;
     type Image = RealImage;
     type Window = Vec<f64>;
     type Slot = Arc<Tensor>;
@@ -89,16 +90,21 @@ impl Arithmetic for Reals {
         val(bits as u16).into()
     }
 
-    fn sums(activations: &[f64], k: usize, image: &RealImage, within: Option<&[f64]>) -> Vec<f64> {
+    fn ingest(activations: &[f64], k: usize) -> literal::Rows<f64> {
+        literal::Rows::of(activations, k)
+    }
+
+    fn multiply(x: &literal::Rows<f64>, product: &Product<'_, RealImage, f64>, dest: &mut [f64]) {
         let dot = |row: &[f64], weights: &[f64]| row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>();
         let of_row = |row: &[f64]| -> Vec<f64> {
-            let sums = image.codes.chunks_exact(k.max(1)).map(|weights| dot(row, weights));
-            match within {
+            let sums = product.image.codes.chunks_exact(x.k.max(1)).map(|weights| dot(row, weights));
+            match product.within {
                 None => sums.collect(),
                 Some(factors) => sums.zip(factors).map(|(sum, factor)| sum * factor).collect(),
             }
         };
-        activations.chunks_exact(k.max(1)).flat_map(of_row).collect()
+        let sums: Vec<f64> = x.values.chunks_exact(x.k.max(1)).flat_map(of_row).collect();
+        literal::finish::<Self>(&sums, product, dest);
     }
 
     fn maximum(results: &[f64]) -> f64 {

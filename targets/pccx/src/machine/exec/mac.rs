@@ -1,12 +1,13 @@
 //! GEMV and GEMM. Source: specification 4.4 and 4.5.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::config::Reading;
 use crate::isa::fault::FaultKind;
 use crate::isa::op::{Cache, Mac, Shape, weights_in_l2};
 use crate::isa::usage::words_of;
-use crate::machine::arith::Arithmetic;
+use crate::machine::arith::{Arithmetic, Product};
 use crate::machine::state::State;
 
 /// Executes GEMV, with one row of activations.
@@ -83,9 +84,9 @@ fn product<A: Arithmetic>(
         Reading::Seed => (scales.as_deref(), None),
     };
     // The source is read completely before anything is written, because they may overlap.
-    let sums = A::sums(state.values(mac.src_addr, m * k), k, &image, within);
+    let activations = A::ingest(state.values(mac.src_addr, m * k), k);
     let dest = state.values_mut(mac.dest_reg, m * n);
-    store::<A>(dest, &sums, n, after, mac.flags.accm);
+    A::multiply(&activations, &Product { image: &*image, within, after, accm: mac.flags.accm }, dest);
     let e_max = mac.flags.findemax.then(|| A::maximum(dest));
     // Default: without `findemax` the register is unchanged.
     state.e_max = e_max.unwrap_or(state.e_max);
@@ -126,27 +127,12 @@ fn brought<A: Arithmetic>(
 /// Returns the factor of each row: the scales of the weights and, with the page of the instruction
 /// set, the BF16 factor that MEMSET writes to slot `a` of the size entry, if not 0. `None` if the
 /// product has no factors.
-fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Vec<A::Real>> {
+fn scales<A: Arithmetic>(reading: Reading, weight: Shape, image: &A::Image) -> Option<Cow<'_, [A::Real]>> {
     let injected = (reading == Reading::Seed && weight.x != 0).then(|| A::of_pattern(weight.x));
     match (A::scales(image), injected) {
         (None, None) => None,
-        (None, Some(factor)) => Some(vec![factor; A::size(image)[0]]),
-        (Some(scales), None) => Some(scales.to_vec()),
+        (None, Some(factor)) => Some(vec![factor; A::size(image)[0]].into()),
+        (Some(scales), None) => Some(scales.into()),
         (Some(scales), Some(factor)) => Some(scales.iter().map(|&scale| scale * factor).collect()),
-    }
-}
-
-fn store<A: Arithmetic>(
-    dest: &mut [A::Scalar],
-    sums: &[A::Real],
-    n: usize,
-    scales: Option<&[A::Real]>,
-    accm: bool,
-) {
-    for (dest, sums) in dest.chunks_exact_mut(n).zip(sums.chunks_exact(n)) {
-        for (i, (dest, &sum)) in dest.iter_mut().zip(sums).enumerate() {
-            let scaled = scales.and_then(|scales| scales.get(i)).map_or(sum, |&scale| sum * scale);
-            *dest = A::rounded(if accm { A::value(*dest) + scaled } else { scaled });
-        }
     }
 }

@@ -26,17 +26,13 @@ pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy
             state.check_l2("dest_addr", dest_addr, words)?;
             let State { l2, windows, .. } = state;
             let (from, place) = window::<A>(windows, Direction::HostToL2, src_addr, aux_addr, words)?;
-            let values = A::load(from, place).into_iter().flatten();
-            l2.vectors_mut(dest_addr.into(), words)
-                .iter_mut()
-                .zip(values)
-                .for_each(|(to, value)| *to = value);
+            A::copy_in(from, place, l2.vectors_mut(dest_addr.into(), words));
         }
         (Device::Npu, Device::Host) => {
             state.check_l2("src_addr", src_addr, words)?;
             let State { l2, windows, .. } = state;
             let (to, place) = window::<A>(windows, Direction::L2ToHost, dest_addr, aux_addr, words)?;
-            A::save(to, place, l2.vectors(src_addr.into(), words).iter().copied());
+            A::copy_out(to, place, l2.vectors(src_addr.into(), words));
         }
         (Device::Npu, Device::Npu) => {
             state.check_l2("src_addr", src_addr, words)?;
