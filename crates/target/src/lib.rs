@@ -42,7 +42,7 @@ pub use contract::cosim::{
 pub use contract::diagram;
 pub use contract::instance::asm_program::{AsmOptions, AsmProgram, ProgramText, program_text};
 pub use contract::instance::compile_estimate::CompileEstimate;
-pub use contract::instance::generator::{Generator, GeneratorOptions, MakeProgram, Step};
+pub use contract::instance::generator::{Generator, GeneratorOptions, LanguageModel, MakeProgram, Step};
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,

@@ -31,8 +31,7 @@ pub struct GenerateArgs {
     /// Model: a GGUF file, a folder of a model hub, or a description; by default the embedded adder
     ///
     /// A folder has `config.json`, `model.safetensors` or shards with an index, and
-    /// `tokenizer.json`. GGUF files and folders only run in float. A description is a `.toml` file
-    /// with its weights next to it.
+    /// `tokenizer.json`. A description is a `.toml` file with its weights next to it.
     #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub model: Option<String>,
     /// Accelerator, as NAME, NAME:PRESET or NAME:FILE; by default float

@@ -8,13 +8,10 @@ pub mod info;
 pub mod text;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use npukit_asm::Experiment;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
-use npukit_graph::decoder::DecoderModel;
-use npukit_graph::language::Model;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
@@ -27,7 +24,7 @@ use crate::lint::{Finding, Linted, raw_numbers};
 use crate::rtl::{Circuit, Defects};
 use asm_program::{AsmOptions, AsmProgram};
 use compile_estimate::CompileEstimate;
-use generator::{Generator, GeneratorOptions};
+use generator::{Generator, GeneratorOptions, LanguageModel};
 use host::HostSide;
 use info::InstanceInfo;
 use text::{Assembled, Disassembled, text_error};
@@ -129,20 +126,7 @@ pub trait Instance: Send + Sync {
     /// do not fit the machine; invalid options.
     fn generator(
         &self,
-        _model: &DecoderModel,
-        _options: &GeneratorOptions,
-    ) -> Result<Generator, TargetError> {
-        Err(self.info().unsupported("generate"))
-    }
-
-    /// Returns a language model from its own files on the machine.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Self::generator`].
-    fn language_generator(
-        &self,
-        _model: Arc<Model>,
+        _model: LanguageModel<'_>,
         _options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
         Err(self.info().unsupported("generate"))

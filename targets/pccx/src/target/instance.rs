@@ -9,8 +9,8 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_graph::language::Model;
 use npukit_target::{
     AsmProgram, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HostSide, Instance, InstanceInfo, MakeProgram, Measures, OptionError, Problem, ProgramText, Reader, Step,
-    TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    HostSide, Instance, InstanceInfo, LanguageModel, MakeProgram, Measures, OptionError, Problem,
+    ProgramText, Reader, Step, TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::asm_program::{AssembledProgram, filled, waits};
@@ -105,6 +105,57 @@ impl PccxInstance {
         }
     }
 
+    /// Returns a model that becomes graphs on the machine.
+    fn described(
+        &self,
+        model: &DecoderModel,
+        ours: Options,
+        capacity: usize,
+    ) -> Result<Generator, TargetError> {
+        let decoder = Decoder::new(&self.config, ours, model, capacity);
+        let mut decoder = decoder.map_err(TargetError::failed)?;
+        let make = self.step_programs(&model.config().name);
+        let take = move |tokens: &[usize], begins: bool| {
+            if begins {
+                decoder.reset();
+            }
+            let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
+            Ok(Step { logits, cycles: Some(cycles), program: decoder.program().map(&make) })
+        };
+        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+    }
+
+    /// Returns a model from its own files on the machine.
+    fn published(
+        &self,
+        model: Arc<Model>,
+        ours: &Options,
+        capacity: usize,
+    ) -> Result<Generator, TargetError> {
+        let ours = LanguageOptions::new(ours);
+        let make = self.step_programs(&model.description().name);
+        let decoder = LanguageDecoder::new(&self.config, ours, model, capacity);
+        let decoder = Arc::new(Mutex::new(decoder.map_err(TargetError::failed)?));
+        let take = move |tokens: &[usize], begins: bool| {
+            let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
+            if begins {
+                text.reset();
+            }
+            let Taken { logits, cycles } = text.take(tokens, false).map_err(TargetError::failed)?;
+            // A program is copied only if it is needed.
+            let (decoder, make) = (Arc::clone(&decoder), make.clone());
+            let program = text.last().map(|last| -> MakeProgram {
+                Box::new(move || {
+                    let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
+                    // Default: a program that was compiled once can be compiled again.
+                    make(Arc::new(text.program(last).unwrap_or_default()))()
+                })
+            });
+            Ok(Step { logits, cycles: Some(cycles), program })
+        };
+        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+    }
+
     /// Assembles a text, or reads the words of a `.memh` file, which has no source places.
     fn read_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
         let read = if name.ends_with(WORDS) {
@@ -169,48 +220,16 @@ impl Instance for PccxInstance {
         }
     }
 
-    fn generator(&self, model: &DecoderModel, options: &GeneratorOptions) -> Result<Generator, TargetError> {
-        let ours = Options::parse(&self.config, &options.options)?;
-        let decoder = Decoder::new(&self.config, ours, model, options.capacity);
-        let mut decoder = decoder.map_err(TargetError::failed)?;
-        let make = self.step_programs(&model.config().name);
-        let take = move |tokens: &[usize], begins: bool| {
-            if begins {
-                decoder.reset();
-            }
-            let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
-            Ok(Step { logits, cycles: Some(cycles), program: decoder.program().map(&make) })
-        };
-        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
-    }
-
-    fn language_generator(
+    fn generator(
         &self,
-        model: Arc<Model>,
+        model: LanguageModel<'_>,
         options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
-        let ours = LanguageOptions::new(&Options::parse(&self.config, &options.options)?);
-        let make = self.step_programs(&model.description().name);
-        let decoder = LanguageDecoder::new(&self.config, ours, model, options.capacity);
-        let decoder = Arc::new(Mutex::new(decoder.map_err(TargetError::failed)?));
-        let take = move |tokens: &[usize], begins: bool| {
-            let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
-            if begins {
-                text.reset();
-            }
-            let Taken { logits, cycles } = text.take(tokens, false).map_err(TargetError::failed)?;
-            // A program is copied only if it is needed.
-            let (decoder, make) = (Arc::clone(&decoder), make.clone());
-            let program = text.last().map(|last| -> MakeProgram {
-                Box::new(move || {
-                    let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
-                    // Default: a program that was compiled once can be compiled again.
-                    make(Arc::new(text.program(last).unwrap_or_default()))()
-                })
-            });
-            Ok(Step { logits, cycles: Some(cycles), program })
-        };
-        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+        let ours = Options::parse(&self.config, &options.options)?;
+        match model {
+            LanguageModel::Described(model) => self.described(model, ours, options.capacity),
+            LanguageModel::Published(model) => self.published(model, &ours, options.capacity),
+        }
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use npukit_graph::decoder::{DecoderError, DecoderModel, Session};
 use npukit_import::decoder::{self, Decoder, Text};
 use npukit_numeric::Tensor;
-use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError};
+use npukit_target::{Generator, GeneratorOptions, LanguageModel, Reader, Step, TargetError};
 
 use super::Request;
 use super::published::{Published, layout};
@@ -116,12 +116,12 @@ impl Language {
                 Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?))
             }
             (Form::Described { model, .. }, Some(target)) => {
-                Ok(resolve(target, reader)?.generator(model, &options)?)
+                Ok(resolve(target, reader)?.generator(LanguageModel::Described(model), &options)?)
             }
             (Form::Published(published), None) => Ok(published.generator()),
             (Form::Published(published), Some(target)) => {
                 let model = Arc::clone(&published.model);
-                Ok(resolve(target, reader)?.language_generator(model, &options)?)
+                Ok(resolve(target, reader)?.generator(LanguageModel::Published(model), &options)?)
             }
         }
     }

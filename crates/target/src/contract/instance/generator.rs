@@ -1,9 +1,21 @@
 //! [`Generator`]: a language model on a machine, token by token.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_graph::decoder::DecoderModel;
+use npukit_graph::language::Model;
 
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
+
+/// A language model in one of its two forms.
+pub enum LanguageModel<'a> {
+    /// A model that becomes graphs.
+    Described(&'a DecoderModel),
+    /// A model from its own files.
+    Published(Arc<Model>),
+}
 
 /// Options of a generator beyond the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
