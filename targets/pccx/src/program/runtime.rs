@@ -195,7 +195,7 @@ impl<A: Arithmetic> Default for SessionState<A> {
 }
 
 impl<A: Arithmetic> SessionState<A> {
-    /// Replaces the caches by those of another state, which becomes empty.
+    /// Moves the caches of another state to this one.
     pub(crate) fn take_caches(&mut self, other: &mut Self) {
         self.caches = std::mem::take(&mut other.caches);
     }

@@ -40,7 +40,7 @@ pub struct Emitter<'a> {
     resident: BTreeMap<String, Region>,
     /// Images of ones, which sum up 32 columns each, by number of columns.
     ones: BTreeMap<usize, u32>,
-    /// Images of zeros in place of those that the host makes, by rows and columns.
+    /// Images of zeros that the host replaces, by rows and columns.
     pub blanks: BTreeMap<[usize; 2], Arc<WeightImage>>,
     layers: Vec<Layer>,
     /// Work and properties of the part that is being emitted.
