@@ -161,7 +161,8 @@ pub enum Command {
     Targets(TargetsArgs),
     /// Compare reports printed with --json, or values: tensor by tensor, in layer order
     Diff(Box<DiffArgs>),
-    /// Write what a report of a bug needs: versions, instance, structure of the model, and the result
+    /// Write what a report of a bug needs: versions, instance, structure of the model, and the
+    /// result
     BugReport(Box<BugReportArgs>),
     /// Print the script for command completion in a shell
     Completions(CompletionsArgs),

@@ -115,7 +115,8 @@ impl Checkpoint {
         self.sentence.as_ref()
     }
 
-    /// Reads the weights of a decoder. Memory is that of the tensors in the files, whose formats are
+    /// Reads the weights of a decoder. Memory is that of the tensors in the files, whose formats
+    /// are
     /// kept.
     ///
     /// # Errors

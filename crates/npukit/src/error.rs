@@ -438,7 +438,7 @@ pub enum Error {
     LongText {
         /// Number of the text, from 1.
         text: usize,
-        /// Number of its tokens, including those that the model adds.
+        /// Number of its tokens, including the tokens that the model adds.
         found: usize,
         /// Maximum number of tokens.
         limit: usize,

@@ -34,7 +34,8 @@ pub struct DiffArgs {
     pub after: String,
     /// How much worse a figure may become, in percent of the first
     ///
-    /// The exit status is 1 if one of the --figures becomes worse by more. Lower is better for cycles, times,
+    /// The exit status is 1 if one of the --figures becomes worse by more. Lower is better for
+    /// cycles, times,
     /// bytes, errors and saturation; higher is better for accuracy, utilization and signal-to-noise
     /// ratio. Other figures, such as the number of layers, are shown but not judged.
     ///

@@ -16,7 +16,7 @@ use crate::table::{Column, facts, table};
 /// Arguments of `npu embed`.
 #[derive(Debug, Args)]
 pub struct EmbedArgs {
-    /// Texts, of which each becomes a vector
+    /// Texts; each becomes a vector
     #[arg(required = true, value_name = "TEXT")]
     pub texts: Vec<String>,
     /// Encoder like BERT: a folder of a model hub, or a GGUF file

@@ -64,7 +64,8 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
     Ok(answer(&report, "", args.output.as_deref(), &[]))
 }
 
-/// Returns the answer with a report, and `tables` after its own ones. The files were written: `file`
+/// Returns the answer with a report, and `tables` after its own ones. The files were written:
+/// `file`
 /// with the outputs, and `others`.
 pub(super) fn answer(report: &Report, tables: &str, file: Option<&Path>, others: &[PathBuf]) -> Answer {
     let lines = facts([

@@ -59,11 +59,12 @@ impl Reader for Disk {
     }
 }
 
-/// Returns the folder in which links of a folder, without links itself, must stay: the folder itself or,
+/// Returns the folder in which links of a folder, without links itself, must stay: the folder
+/// itself or,
 /// in a hub's cache, that of the model, whose `snapshots` have links to its `blobs`.
 fn reachable(folder: &Path) -> &Path {
     let snapshots = folder.parent().filter(|parent| parent.file_name() == Some("snapshots".as_ref()));
-    // The folder of everything is no model's.
+    // The root folder is not the folder of a model.
     let model = snapshots.and_then(Path::parent).filter(|model| model.file_name().is_some());
     model.unwrap_or(folder)
 }

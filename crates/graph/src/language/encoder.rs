@@ -36,8 +36,10 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for a decoder,
-    /// gates, windows, rotations or norms of heads, which encoders do not have; [`DecoderError::Shape`] for a part
+    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for a
+    /// decoder,
+    /// gates, windows, rotations or norms of heads, which encoders do not have;
+    /// [`DecoderError::Shape`] for a part
     /// of another shape.
     pub fn new<E: From<DecoderError>>(
         description: Description,

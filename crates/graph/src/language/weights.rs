@@ -118,7 +118,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for an encoder;
+    /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for an
+    /// encoder;
     /// [`DecoderError::Shape`] for a part of another shape.
     pub fn new<E: From<DecoderError>>(
         description: Description,

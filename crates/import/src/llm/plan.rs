@@ -85,7 +85,8 @@ impl Plan {
         Err(LlmError::Unused { path: self.path.clone(), names: listed(unused) })
     }
 
-    /// Whether the computation does not need the tensor called `name`. Names may begin with the name
+    /// Whether the computation does not need the tensor called `name`. Names may begin with the
+    /// name
     /// of the family.
     fn is_left_out(&self, name: &str) -> bool {
         let rest = name.split_once('.').map_or("", |(_, rest)| rest);

@@ -38,7 +38,8 @@ struct Module {
     kind: String,
 }
 
-/// Poolings of a folder, by their names and, before release 6 of the package, by keys that are true.
+/// Poolings of a folder, by their names and, before release 6 of the package, by keys that are
+/// true.
 const POOLINGS: [(&str, &str, Pooling); 5] = [
     ("mean", "pooling_mode_mean_tokens", Pooling::Mean),
     ("mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", Pooling::MeanSqrt),

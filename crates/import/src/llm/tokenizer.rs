@@ -191,7 +191,8 @@ impl Tokenizer {
 enum Merges {
     /// Rank and merged token of each pair.
     Pairs(HashMap<[usize; 2], (usize, usize)>),
-    /// Rank of each merged token: two tokens are merged if their texts together are its text. `None`
+    /// Rank of each merged token: two tokens are merged if their texts together are its text.
+    /// `None`
     /// for tokens that are not made by merging.
     Ranks(Vec<Option<usize>>),
 }

@@ -19,7 +19,7 @@ use crate::error::Error;
 pub struct Request {
     /// Path of the model: a GGUF file, or a folder of a model hub.
     pub model: String,
-    /// Texts, of which each becomes a vector.
+    /// Texts; each becomes a vector.
     pub texts: Vec<String>,
     /// Whether to leave out the end of texts that are longer than the model is made for.
     pub truncate: bool,
@@ -36,7 +36,7 @@ pub struct Report {
     pub features: usize,
     /// Whether the vectors have the length 1.
     pub normalized: bool,
-    /// Maximum number of tokens of a text, including those that the model adds.
+    /// Maximum number of tokens of a text, including the tokens that the model adds.
     pub limit: usize,
     /// Texts with their vectors, in the order of the request.
     pub texts: Vec<Text>,
@@ -54,7 +54,7 @@ pub struct Report {
 pub struct Text {
     /// The text.
     pub text: String,
-    /// Tokens of the text, including those that the model adds.
+    /// Tokens of the text, including the tokens that the model adds.
     pub ids: Vec<usize>,
     /// Number of tokens that were left out.
     pub left_out: usize,
@@ -114,7 +114,7 @@ pub fn embed(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     })
 }
 
-/// Returns the tokens of the text at `index`, and the number of those that are left out.
+/// Returns the tokens of the text at `index`, and the number of tokens that are left out.
 fn tokens(
     request: &Request,
     index: usize,

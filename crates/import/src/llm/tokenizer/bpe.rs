@@ -11,7 +11,8 @@ struct Symbol {
     is_merged: bool,
 }
 
-/// Merges the tokens of a word. `find` returns the rank and the merged token of a pair; `None` if the
+/// Merges the tokens of a word. `find` returns the rank and the merged token of a pair; `None` if
+/// the
 /// pair is not merged. Of equal ranks, the first pair is merged first.
 pub(super) fn merged(tokens: &[usize], find: impl Fn([usize; 2]) -> Option<(usize, usize)>) -> Vec<usize> {
     let last = tokens.len().saturating_sub(1);

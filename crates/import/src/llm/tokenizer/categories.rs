@@ -1,7 +1,8 @@
 //! Categories of Unicode that tokenizers of encoders distinguish: [`is_control`], [`is_mark`] and
 //! [`is_punctuation`].
 //!
-//! The ranges are those of the package `tokenizers` 0.23.3, found by its treatment of each character.
+//! The ranges are those of the package `tokenizers` 0.23.3, found by its treatment of each
+//! character.
 //! A range may also have characters that are not assigned.
 
 /// Ranges of control characters, and of others that are left out of a text: the general categories

@@ -31,7 +31,8 @@ pub(super) struct Characters {
 }
 
 impl Characters {
-    /// Returns a part of a text with [`SPACE`] for spaces. `is_first` is whether it begins the text.
+    /// Returns a part of a text with [`SPACE`] for spaces. `is_first` is whether it begins the
+    /// text.
     pub(super) fn spaced(self, text: &str, is_first: bool) -> String {
         let text = text.replace(' ', SPACE.encode_utf8(&mut [0; 4]));
         let begins = match self.begin {

@@ -28,7 +28,8 @@ fn config(folder: &str) -> String {
     format!("{}/config.json", folder.trim_end_matches(['/', '\\']))
 }
 
-/// Reads a byte range of a file of the model at `path`: of the GGUF file, or of the file `name` in the
+/// Reads a byte range of a file of the model at `path`: of the GGUF file, or of the file `name` in
+/// the
 /// folder.
 pub(in crate::verbs) fn part(
     path: &str,
