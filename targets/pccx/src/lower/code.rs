@@ -19,8 +19,8 @@ use crate::program::{HostOp, Program, Window};
 const MAX_WORDS: usize = u16::MAX as usize;
 
 /// Entries of the constant banks that depend on the number of tokens: in the activations' bank the
-/// shape of a row of scores, in the weights' bank the sizes of keys and of values. Code with such
-/// entries uses them for nothing else.
+/// shape of a row of scores, in the weights' bank the sizes of keys and of values. Other shapes
+/// do not use these entries.
 const TOKENS: u8 = CONSTANT_ENTRIES as u8 - 1;
 const KEYS: u8 = CONSTANT_ENTRIES as u8 - 2;
 const VALUES: u8 = CONSTANT_ENTRIES as u8 - 1;

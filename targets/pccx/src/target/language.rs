@@ -122,7 +122,7 @@ impl LanguageDecoder {
         taken
     }
 
-    /// Processes the tokens from `first` on, and returns the logits of those from `new` on.
+    /// Processes the tokens starting at `first`, and returns logits starting at `new`.
     fn process(&mut self, first: usize, new: usize, all: bool) -> Result<Taken, GenerateError> {
         let (mut position, end) = (first, self.tokens.len());
         let mut taken = Taken { logits: Vec::new(), cycles: 0 };

@@ -1,5 +1,5 @@
-//! [`Emitter`]: a program of a language model under construction, and the operations of which its
-//! parts consist.
+//! [`Emitter`]: a program of a language model under construction, and the operations of its
+//! parts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

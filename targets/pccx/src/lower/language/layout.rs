@@ -21,7 +21,7 @@ impl HeadLayout {
         Self { places, half: 0 }
     }
 
-    /// Returns the layout of `head` features of which the first `rotated` are rotated in pairs.
+    /// Returns the layout of `head` features; the first `rotated` ones are rotated in pairs.
     pub fn rotated(head: usize, rotated: usize, pairs: Pairs) -> Self {
         let count = rotated / 2;
         let mut places = Vec::new();

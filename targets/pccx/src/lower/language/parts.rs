@@ -213,7 +213,7 @@ impl Emitter<'_> {
         self.multiply(region, layout.width(), Factors::Known(slot))
     }
 
-    /// Divides each row of `width` values, of which `count` are not always zero, by the root of its
+    /// Divides each row of `width` values, `count` of them not always zero, by the root of its
     /// mean square, in place; subtracts its mean first if the model's norms do.
     fn norm(&mut self, region: Region, width: usize, count: usize) -> Result<(), LowerError> {
         let numbers = self.numbers(count, self.of().epsilon)?;
@@ -259,7 +259,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Sends the logits after the tokens from `first` on to the host.
+    /// Sends the logits after each token to the host, starting at token `first`.
     fn logits(&mut self, x: Region, first: usize) -> Result<(), LowerError> {
         let (of, rows) = (self.of(), self.tokens - first);
         if rows == 0 {

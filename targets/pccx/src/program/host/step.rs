@@ -253,7 +253,7 @@ impl HostStep {
             Self::Append { slot, row, cache, vectors, form } => {
                 let CacheForm { role, bits, window } = *form;
                 let is_values = u32::from(role == Role::Values);
-                // 0 is no window: a window of no vector is illegal.
+                // 0 encodes the absence of a window.
                 let window = window.unwrap_or(0);
                 (kind::APPEND, vec![slot.0, *row, *cache, *vectors, is_values, bits, window])
             }
