@@ -1,7 +1,7 @@
 //! Categories of Unicode that tokenizers of encoders distinguish: [`is_control`], [`is_mark`] and
 //! [`is_punctuation`].
 //!
-//! The ranges are those of the package `tokenizers` 0.23.3, found by its treatment of each
+//! The ranges equal the ranges of the package `tokenizers` 0.23.3, found by its treatment of each
 //! character.
 //! A range may also have characters that are not assigned.
 

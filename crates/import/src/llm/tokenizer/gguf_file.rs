@@ -6,7 +6,7 @@ use super::word_piece::{CONTINUES, WordPieces};
 use super::{Form, Parts, Special, TextMerges, Tokenizer};
 use crate::llm::gguf::{Array, Gguf, Number, Value};
 
-/// Types of tokens: of unknown characters, those that a text may name, and single bytes.
+/// Types of tokens: unknown characters, tokens that a text may name, and single bytes.
 const UNKNOWN: u64 = 2;
 const CONTROL: u64 = 3;
 const USER_DEFINED: u64 = 4;
