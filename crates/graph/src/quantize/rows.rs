@@ -41,6 +41,26 @@ pub enum RowsError {
     },
 }
 
+/// Checks that `values` are `rows` rows of `columns` finite numbers.
+///
+/// # Errors
+///
+/// [`RowsError::Length`] if there are not `rows * columns` values; [`RowsError::NotFinite`] for the
+/// first value that is infinite or NaN.
+pub fn check(rows: usize, columns: usize, values: &[f32]) -> Result<(), RowsError> {
+    let expected = rows.saturating_mul(columns);
+    if values.len() != expected {
+        return Err(RowsError::Length { rows, columns, expected, found: values.len() });
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => {
+            let (row, column) = (index / columns, index % columns);
+            Err(RowsError::NotFinite { row, column, value: values[index] })
+        }
+        None => Ok(()),
+    }
+}
+
 /// A matrix as 4-bit integers, -8 to 7, and one scale per row: a weight is `code * scale`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Int4Rows {
@@ -107,14 +127,7 @@ impl Int4Rows {
         values: &[f32],
         scale: impl Fn(&[f32]) -> (f32, f32),
     ) -> Result<Self, RowsError> {
-        let expected = rows.saturating_mul(columns);
-        if values.len() != expected {
-            return Err(RowsError::Length { rows, columns, expected, found: values.len() });
-        }
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            let (row, column) = (index / columns, index % columns);
-            return Err(RowsError::NotFinite { row, column, value: values[index] });
-        }
+        check(rows, columns, values)?;
         let mut codes = Vec::with_capacity(values.len());
         let mut scales = Vec::with_capacity(rows);
         for row in (0..rows).map(|row| &values[row * columns..][..columns]) {

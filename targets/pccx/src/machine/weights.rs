@@ -199,11 +199,7 @@ impl WeightImage {
         else {
             return;
         };
-        for (column, &weight) in weights.iter().take(self.k).enumerate() {
-            let shift = column % 2 * 4;
-            let byte = &mut bytes[column / 2];
-            *byte = *byte & !(0xF << shift) | (weight as u8 & 0xF) << shift;
-        }
+        weights.iter().take(self.k).enumerate().for_each(|(column, &weight)| put(bytes, column, weight));
     }
 
     /// Returns the image with a scale for each row, or without scales if `scales` is empty.
@@ -303,6 +299,12 @@ impl WeightImage {
             .map(|scales| scales.as_chunks().0.iter().map(|&scale| f32::from_le_bytes(scale)).collect());
         Ok((Self { n, k, rows: rows.to_vec(), scales }, end))
     }
+}
+
+/// Writes the low 4 bits of a weight to a packed row.
+pub(crate) fn put(row: &mut [u8], column: usize, weight: i8) {
+    let (byte, shift) = (&mut row[column / 2], column % 2 * 4);
+    *byte = *byte & !(0xF << shift) | (weight as u8 & 0xF) << shift;
 }
 
 /// Returns the values of packed nibbles: lane `i` is nibble `i`, in two's complement (specification

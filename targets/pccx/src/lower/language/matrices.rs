@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use npukit_graph::language::Rows;
-use npukit_graph::quantize::rows::RowsError;
+use npukit_graph::quantize::rows::{Int4Rows, RowsError};
 use npukit_numeric::BLOCK;
 use rayon::prelude::*;
 
@@ -116,11 +116,13 @@ impl Source<'_> {
         }
     }
 
-    fn not_finite(&self, row: usize, values: &[f32]) -> LowerError {
-        let wrong = values.iter().copied().enumerate().find(|(_, value)| !value.is_finite());
-        // Default: this is only called for rows with such a value.
-        let (column, value) = wrong.unwrap_or((0, f32::NAN));
-        LowerError::Rows { name: self.name.clone(), error: RowsError::NotFinite { row, column, value } }
+    /// Returns the error of the weights of a result.
+    fn wrong(&self, row: usize, error: RowsError) -> LowerError {
+        let error = match error {
+            RowsError::NotFinite { column, value, .. } => RowsError::NotFinite { row, column, value },
+            other => other,
+        };
+        LowerError::Rows { name: self.name.clone(), error }
     }
 
     /// Packs the weights of each result with `pack`, which gets the result's index, its bytes and
@@ -129,7 +131,7 @@ impl Source<'_> {
         &self,
         columns: usize,
         values: impl Fn(usize, &mut [f32]) + Sync,
-        quantize: impl Fn(&[f32], f32) -> ([Vec<i8>; PARTS], [f32; PARTS]) + Sync,
+        quantize: impl Fn(&[f32]) -> Result<([Vec<i8>; PARTS], [f32; PARTS]), RowsError> + Sync,
     ) -> Result<[Packed; PARTS], LowerError> {
         let pitch = row_bytes(columns);
         let mut parts: [Vec<u8>; PARTS] = std::array::from_fn(|_| vec![0; self.rows.len() * pitch]);
@@ -141,11 +143,7 @@ impl Source<'_> {
         let one = |(row, parts): (usize, Vec<&mut [u8]>)| -> Result<[f32; PARTS], LowerError> {
             let mut buffer = vec![0.0; columns];
             values(row, &mut buffer);
-            let largest = buffer.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-            if !largest.is_finite() || buffer.iter().any(|value| value.is_nan()) {
-                return Err(self.not_finite(row, &buffer));
-            }
-            let (codes, scales) = quantize(&buffer, largest);
+            let (codes, scales) = quantize(&buffer).map_err(|error| self.wrong(row, error))?;
             parts.into_iter().zip(&codes).for_each(|(bytes, codes)| pack(codes, bytes));
             Ok(scales)
         };
@@ -159,10 +157,9 @@ impl Source<'_> {
     }
 
     fn four_bits(&self, columns: usize) -> Result<Packed, LowerError> {
-        let quantize = |values: &[f32], largest: f32| {
-            let scale = if largest > 0.0 { largest / 7.0 } else { 1.0 };
-            let code = |value: &f32| (value / scale).round_ties_even().clamp(-7.0, 7.0) as i8;
-            ([values.iter().map(code).collect()], [scale])
+        let quantize = |values: &[f32]| {
+            let rows = Int4Rows::new(1, columns, values)?;
+            Ok(([rows.codes().to_vec()], [rows.scales()[0]]))
         };
         let [packed] = self.packed(columns, |row, values| self.row(row, values), quantize)?;
         Ok(packed)
@@ -175,10 +172,10 @@ impl Source<'_> {
         columns: usize,
         values: impl Fn(usize, &mut [f32]) + Sync,
     ) -> Result<Vec<Pass>, LowerError> {
-        let quantize = |values: &[f32], largest: f32| {
-            let (scale, codes) = eight_bits(values, largest);
+        let quantize = |values: &[f32]| {
+            let (scale, codes) = eight_bits(columns, values)?;
             let [high, low] = split(&codes);
-            ([low, high], [scale, HIGH * scale])
+            Ok(([low, high], [scale, HIGH * scale]))
         };
         let packed: [Packed; 2] = self.packed(columns, values, quantize)?;
         packed.into_iter().map(|packed| self.pass(reads, packed)).collect()

@@ -1,10 +1,10 @@
 //! [`Cache`]: keys or values of the earlier tokens of a text, as weights of products. Source:
 //! specification 5.5.
 
-use npukit_graph::quantize::rows::{Int4Rows, RowsError};
+use npukit_graph::quantize::rows::{self, Int4Rows, RowsError};
 use npukit_numeric::BLOCK;
 
-use crate::machine::weights::{WeightError, WeightImage, row_bytes};
+use crate::machine::weights::{WeightError, WeightImage, put, row_bytes};
 
 /// Largest code of 8 bits whose high part, -7 to 7, and low part, -8 to 7, have 4 bits each.
 pub const LARGEST_CODE: i8 = 119;
@@ -145,24 +145,27 @@ impl Cache {
 
 /// Returns the scale and the codes of each part of a vector, the high part first.
 fn quantize(vector: &[f32], features: usize, bits: u32) -> Result<(f32, Vec<Vec<i8>>), RowsError> {
-    // Also checks the values.
-    let rows = Int4Rows::new(1, features, vector)?;
     if bits == 4 {
+        let rows = Int4Rows::new(1, features, vector)?;
         return Ok((rows.scales()[0], vec![rows.codes().to_vec()]));
     }
-    let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let (scale, codes) = eight_bits(vector, largest);
+    let (scale, codes) = eight_bits(features, vector)?;
     let [high, low] = split(&codes);
     Ok((scale, vec![high, low]))
 }
 
-/// Returns codes of -119 to 119 for values up to `largest`, rounded to nearest with ties to even,
-/// and their scale.
-pub fn eight_bits(values: &[f32], largest: f32) -> (f32, Vec<i8>) {
+/// Returns codes of -119 to 119 for a row of `columns` values, and their scale. Codes are rounded
+/// to nearest, ties to even.
+///
+/// # Errors
+/// Another number of values, or values that are not finite.
+pub fn eight_bits(columns: usize, values: &[f32]) -> Result<(f32, Vec<i8>), RowsError> {
+    rows::check(1, columns, values)?;
+    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / f32::from(LARGEST_CODE) } else { 1.0 };
     let limit = f32::from(LARGEST_CODE);
     let code = |value: &f32| (value / scale).round_ties_even().clamp(-limit, limit) as i8;
-    (scale, values.iter().map(code).collect())
+    Ok((scale, values.iter().map(code).collect()))
 }
 
 /// Returns the high and the low part of codes: `16 * high + low`.
@@ -170,12 +173,6 @@ pub fn split(codes: &[i8]) -> [Vec<i8>; 2] {
     let high = |&code: &i8| ((i16::from(code) + 8) >> 4) as i8;
     let low = |&code: &i8| ((code as u8).wrapping_add(8) & 15) as i8 - 8;
     [codes.iter().map(high).collect(), codes.iter().map(low).collect()]
-}
-
-/// Writes a code to a row of weights.
-fn put(row: &mut [u8], column: usize, code: i8) {
-    let (byte, shift) = (&mut row[column / 2], column % 2 * 4);
-    *byte = *byte & !(0xF << shift) | (code as u8 & 0xF) << shift;
 }
 
 /// Returns the number of tokens for which space is reserved, at least `tokens`.
