@@ -141,7 +141,7 @@ impl Description {
     }
 
     /// Returns the number of query heads that share a key head.
-    pub(super) fn group(&self) -> usize {
+    pub fn group(&self) -> usize {
         self.heads / self.kv_heads.max(1)
     }
 

@@ -78,7 +78,7 @@ impl Emitter<'_> {
         for heads in all.chunks(group) {
             for (index, &[row, head]) in heads.iter().enumerate() {
                 let query = queries.at((row * of.heads + head) * key);
-                let sight = &sights[row * of.kv_heads + head / (of.heads / of.kv_heads)];
+                let sight = &sights[self.seen_by([row, head])];
                 self.code.select(self.extent(layer, row), [key, value]);
                 let to = Region { base: shares.at(index * most), values: most };
                 self.scores(sight, query, scores[index % 2], key);
@@ -92,7 +92,7 @@ impl Emitter<'_> {
             }
             self.weigh(&sizes, &sights, heads, shares)?;
             for (index, &[row, head]) in heads.iter().enumerate() {
-                let sight = &sights[row * of.kv_heads + head / (of.heads / of.kv_heads)];
+                let sight = &sights[self.seen_by([row, head])];
                 self.code.select(self.extent(layer, row), [key, value]);
                 let to = context.at((row * of.heads + head) * value);
                 for (part, &image) in sight.values.iter().rev().enumerate() {
@@ -109,6 +109,11 @@ impl Emitter<'_> {
     /// Returns the tokens that a row of a layer sees.
     fn extent(&self, layer: usize, row: usize) -> Extent {
         Extent { row, window: self.of().layers[layer].window, room: self.room }
+    }
+
+    /// Returns the index of the weights that a row and query head see.
+    fn seen_by(&self, [row, head]: [usize; 2]) -> usize {
+        row * self.of().kv_heads + head / self.of().group()
     }
 
     /// Moves keys and values to the caches of the host, row by row, which makes the weights that
@@ -236,13 +241,12 @@ impl Emitter<'_> {
         heads: &[[usize; 2]],
         shares: Region,
     ) -> Result<(), LowerError> {
-        let (of, most) = (self.of(), sizes.most);
-        let sight = |[row, head]: [usize; 2]| &sights[row * of.kv_heads + head / (of.heads / of.kv_heads)];
+        let most = sizes.most;
         if !self.has_mul() {
             let all = Region { values: heads.len() * most, ..shares };
             let slot = self.received(all, vec![heads.len(), most]);
             for (index, &head) in heads.iter().enumerate() {
-                let (start, scales) = ((index * most) as u32, sight(head).scales);
+                let (start, scales) = ((index * most) as u32, sights[self.seen_by(head)].scales);
                 self.code.step(HostStep::Weigh { slot, start, scales });
             }
             self.code.send(slot, all);
@@ -251,7 +255,7 @@ impl Emitter<'_> {
         let scales = self.allocate(most)?;
         let mut last = None;
         for (index, &[row, head]) in heads.iter().enumerate() {
-            let sight = sight([row, head]);
+            let sight = &sights[self.seen_by([row, head])];
             self.code.select(self.extent(sizes.layer, row), [sizes.key, sizes.value]);
             if last.replace(sight.scales) != Some(sight.scales) {
                 self.code.fetch_tokens(sight.place, scales.base);

@@ -125,10 +125,10 @@ impl<'a> Emitter<'a> {
     }
 
     /// Returns the finished program.
-    pub fn finish(self) -> (Executable, Vec<Patch>) {
+    pub fn finish(mut self) -> (Executable, Vec<Patch>) {
         let options = self.language.options;
         let reading = self.language.config.reading;
-        let patches = self.code.patches.clone();
+        let patches = std::mem::take(&mut self.code.patches);
         let program = Program { reading, ..self.code.finish(options.isa == Isa::Ext) };
         let words = [self.memory.maximum, self.memory.aggregate];
         let host = Host { graph: self.graph, layers: self.layers, words, ..Host::default() };
