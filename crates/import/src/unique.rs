@@ -30,7 +30,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Keys<V> {
     type Value = Unique<V>;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("a map")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique<V>, A::Error> {

@@ -12,8 +12,7 @@ struct Symbol {
 }
 
 /// Merges the tokens of a word. `find` returns the rank and the merged token of a pair; `None` if
-/// the
-/// pair is not merged. Of equal ranks, the first pair is merged first.
+/// the pair is not merged. Of equal ranks, the first pair is merged first.
 pub(super) fn merged(tokens: &[usize], find: impl Fn([usize; 2]) -> Option<(usize, usize)>) -> Vec<usize> {
     let last = tokens.len().saturating_sub(1);
     let symbol = |(index, &token): (usize, &usize)| Symbol {

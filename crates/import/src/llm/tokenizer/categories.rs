@@ -2,8 +2,7 @@
 //! [`is_punctuation`].
 //!
 //! The ranges equal the ranges of the package `tokenizers` 0.23.3, found by its treatment of each
-//! character.
-//! A range may also have characters that are not assigned.
+//! character. A range may also have characters that are not assigned.
 
 /// Ranges of control characters, and of others that are left out of a text: the general categories
 /// Cc, Cf and Co, without tabs and line ends, and U+FFFD.
@@ -123,7 +122,8 @@ pub(super) fn is_punctuation(character: char) -> bool {
     character.is_ascii_punctuation() || is_in(PUNCTUATION, character)
 }
 
-fn is_in(ranges: &[(u32, u32)], character: char) -> bool {
+/// Whether a character is in one of the ranges, which are sorted and include their ends.
+pub(super) fn is_in(ranges: &[(u32, u32)], character: char) -> bool {
     let code = u32::from(character);
     let index = ranges.partition_point(|&(_, last)| last < code);
     ranges.get(index).is_some_and(|&(first, _)| first <= code)

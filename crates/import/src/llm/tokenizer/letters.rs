@@ -1,5 +1,7 @@
 //! Letters of Unicode: [`is_letter`].
 
+use super::categories::is_in;
+
 /// Ranges of characters that are alphabetic, but not letters: marks, letter numbers and symbols.
 ///
 /// From Unicode 14: characters with the property Alphabetic, outside the general category L. A
@@ -45,12 +47,7 @@ const OTHERS: &[(u32, u32)] = &[
 
 /// Whether the general category of a character is L, as `\p{L}` is in regular expressions.
 pub(super) fn is_letter(character: char) -> bool {
-    let code = u32::from(character);
-    let is_other = || {
-        let index = OTHERS.partition_point(|&(_, last)| last < code);
-        OTHERS.get(index).is_some_and(|&(first, _)| first <= code)
-    };
-    character.is_alphabetic() && !(code >= 0x80 && is_other())
+    character.is_alphabetic() && !(u32::from(character) >= 0x80 && is_in(OTHERS, character))
 }
 
 #[cfg(test)]
