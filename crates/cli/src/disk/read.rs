@@ -46,7 +46,10 @@ impl Reader for Disk {
         if found.starts_with(legal) {
             return Ok(leads_to);
         }
-        let legal = legal.to_string_lossy().into_owned();
+        let legal = match legal == folder {
+            true => "its folder".to_owned(),
+            false => legal.to_string_lossy().into_owned(),
+        };
         Err(ReadError::Elsewhere { path: path.to_owned(), location: location.to_owned(), leads_to, legal })
     }
 
@@ -60,8 +63,7 @@ impl Reader for Disk {
 }
 
 /// Returns the folder in which links of a folder, without links itself, must stay: the folder
-/// itself or,
-/// in a hub's cache, that of the model, whose `snapshots` have links to its `blobs`.
+/// itself or, in a hub's cache, that of the model, whose `snapshots` have links to its `blobs`.
 fn reachable(folder: &Path) -> &Path {
     let snapshots = folder.parent().filter(|parent| parent.file_name() == Some("snapshots".as_ref()));
     // The root folder is not the folder of a model.

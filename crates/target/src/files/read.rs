@@ -23,7 +23,7 @@ pub enum ReadError {
         reason: String,
     },
     /// A file names another file outside of the folder in which it must be.
-    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` must be in `{legal}`")]
+    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` must be in {legal}")]
     Elsewhere {
         /// The file that contains the name.
         path: String,
@@ -31,7 +31,7 @@ pub enum ReadError {
         location: String,
         /// Path that it resolves to.
         leads_to: String,
-        /// Folder in which it must be.
+        /// Folder in which it must be: its path, or `its folder` for that of the file.
         legal: String,
     },
     /// A file names a neighbor by something that is not a plain file name.
