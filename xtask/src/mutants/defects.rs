@@ -97,19 +97,28 @@ struct Bodies<'a> {
     found: Vec<Range<usize>>,
 }
 
+impl Bodies<'_> {
+    fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        if signature.ident == self.name {
+            self.found.push(body.span().byte_range());
+        }
+    }
+}
+
 impl<'ast> Visit<'ast> for Bodies<'_> {
     fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        if function.sig.ident == self.name {
-            self.found.push(function.block.span().byte_range());
-        }
+        self.add(&function.sig, &function.block);
         visit::visit_item_fn(self, function);
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        if function.sig.ident == self.name {
-            self.found.push(function.block.span().byte_range());
-        }
+        self.add(&function.sig, &function.block);
         visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        function.default.iter().for_each(|body| self.add(&function.sig, body));
+        visit::visit_trait_item_fn(self, function);
     }
 }
 
