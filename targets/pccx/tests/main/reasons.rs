@@ -400,7 +400,7 @@ fn options_are_what_was_asked_for() {
             "mtile",
             "1",
             "unknown option (did you mean `m_tile`?); options of pccx: segments, isa, kv, norms, \
-             rotations, scales, weights, gelu, activations, weight_bits, m_tile",
+             rotations, scales, weights, gelu, activations, weight_bits, kv_bits, m_tile",
         ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);

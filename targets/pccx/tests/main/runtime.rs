@@ -72,7 +72,20 @@ fn operations_that_cannot_be_done_are_named() {
     };
     let one = 1.0_f32.to_bits();
     for (host_op, expected) in [
-        (op(12, &[]), "host operation 0 is of kind 12: legal are 0 to 11"),
+        (op(15, &[]), "host operation 0 is of kind 15: legal are 0 to 14"),
+        (
+            op(12, &[]),
+            "host operation 0 of kind 12 has 0 operands; it needs a slot, a row, a cache, a number, 0 or 1, \
+             4 or 8 bits, and a window",
+        ),
+        (
+            op(12, &[0, 2, 0, 1, 0, 8, 0]),
+            "host operation 0: slot `x` is [2, 3] float32; the step needs row 2 with 1 vectors",
+        ),
+        (
+            op(13, &[7, 0, 0, one]),
+            "host operation 0: cache 7 is empty; the step needs earlier tokens: run the programs of the text in order",
+        ),
         (op(SEND, &[1]), "host operation 0 of kind 1 has 1 operands; it needs a slot, a window and a unit"),
         (op(COMPUTE, &[]), "host operation 0 of kind 2 has 0 operands; it needs a node"),
         (op(KEYS, &[0, 0, 0]), "host operation 0 of kind 3 has 3 operands; it needs at least four"),

@@ -90,5 +90,5 @@ pub const ROWS: [Row; 27] = [
           reads: "targets" },
     Row { files: 2, step: 1, old: "bug-report d.onnx", new: "bug-report d.onnx --with-names", both: "--target tcu -o out",
           reads: "targets" },
-    Row { files: 29, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 30, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];
