@@ -116,8 +116,7 @@ impl Checkpoint {
     }
 
     /// Reads the weights of a decoder. Memory is that of the tensors in the files, whose formats
-    /// are
-    /// kept.
+    /// are kept.
     ///
     /// # Errors
     ///

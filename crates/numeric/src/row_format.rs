@@ -134,8 +134,8 @@ impl RowFormat {
     }
 
     /// Returns the first element of a row that is NaN or infinite or, in a format with larger
-    /// blocks,
-    /// the first element of the first block with such a number; `None` if all elements are finite.
+    /// blocks, the first element of the first block with such a number; `None` if all elements are
+    /// finite.
     pub fn first_not_finite(self, row: &[u8]) -> Option<usize> {
         let block = match self {
             Self::F32 => find(row, |[.., a, b]: &[u8; 4]| b & 0x7F == 0x7F && a & 0x80 == 0x80),

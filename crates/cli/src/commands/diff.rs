@@ -35,9 +35,9 @@ pub struct DiffArgs {
     /// How much worse a figure may become, in percent of the first
     ///
     /// The exit status is 1 if one of the --figures becomes worse by more. Lower is better for
-    /// cycles, times,
-    /// bytes, errors and saturation; higher is better for accuracy, utilization and signal-to-noise
-    /// ratio. Other figures, such as the number of layers, are shown but not judged.
+    /// cycles, times, bytes, errors and saturation; higher is better for accuracy, utilization and
+    /// signal-to-noise ratio. Other figures, such as the number of layers, are shown but not
+    /// judged.
     ///
     /// For values: how far a tensor may differ, in percent of its range. Without the option, the
     /// exit status is 1 if a tensor saturates or differs by more than rounding explains, and if

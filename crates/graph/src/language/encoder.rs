@@ -37,10 +37,8 @@ impl Encoder {
     /// # Errors
     ///
     /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for a
-    /// decoder,
-    /// gates, windows, rotations or norms of heads, which encoders do not have;
-    /// [`DecoderError::Shape`] for a part
-    /// of another shape.
+    /// decoder, gates, windows, rotations or norms of heads, which encoders do not have;
+    /// [`DecoderError::Shape`] for a part of another shape.
     pub fn new<E: From<DecoderError>>(
         description: Description,
         mut weight: impl FnMut(Part, Option<usize>) -> Result<Weight, E>,

@@ -119,8 +119,7 @@ impl Model {
     /// # Errors
     ///
     /// The errors of [`Description::check`] and of `weight`; [`DecoderError::Config`] for an
-    /// encoder;
-    /// [`DecoderError::Shape`] for a part of another shape.
+    /// encoder; [`DecoderError::Shape`] for a part of another shape.
     pub fn new<E: From<DecoderError>>(
         description: Description,
         mut weight: impl FnMut(Part, Option<usize>) -> Result<Weight, E>,

@@ -36,9 +36,7 @@ pub(super) struct Family {
     pub(super) folder_transposed: bool,
     /// Whether gains in a folder lack 1.
     pub(super) folder_gains_lack_1: bool,
-    /// Begins of the names of tensors in a folder that the computation does not use: names of
-    /// tables,
-    /// and of tasks of training.
+    /// Begins of the names of unused tensors in a folder: tables, and weights for training tasks.
     pub(super) unused: &'static [&'static str],
     /// Whether the models are encoders.
     pub(super) encoder: bool,

@@ -86,8 +86,7 @@ impl Plan {
     }
 
     /// Whether the computation does not need the tensor called `name`. Names may begin with the
-    /// name
-    /// of the family.
+    /// name of the family.
     fn is_left_out(&self, name: &str) -> bool {
         let rest = name.split_once('.').map_or("", |(_, rest)| rest);
         let begins = |begin: &&str| name.starts_with(begin) || rest.starts_with(begin);

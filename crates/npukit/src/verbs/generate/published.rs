@@ -29,8 +29,7 @@ fn config(folder: &str) -> String {
 }
 
 /// Reads a byte range of a file of the model at `path`: of the GGUF file, or of the file `name` in
-/// the
-/// folder.
+/// the folder.
 pub(in crate::verbs) fn part(
     path: &str,
     layout: Layout,
