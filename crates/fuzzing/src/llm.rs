@@ -32,7 +32,7 @@ const INDEX: &str = "model.safetensors.index.json";
 const TEXT: &str = "It's  a 12b\n\u{e9}<s>";
 
 /// Readers: `g`: a GGUF file; `i`: the index of a decoder's folder, with the weights under every
-/// other name; the letters of [`DECODER`] and [`ENCODER`]: a file of a folder.
+/// other name; the letters of `DECODER` and `ENCODER`: a file of a folder.
 pub fn llm(input: &[u8]) {
     let Some((letter, bytes)) = input.split_first() else { return };
     let folder = [DECODER, ENCODER].into_iter().find(|files| files.iter().any(|(own, ..)| own == letter));
