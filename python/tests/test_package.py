@@ -302,11 +302,11 @@ def test_keywords_of_messages_are_those_of_the_package():
     assert named <= known, named - known
 
 
-# Options of the command that have no keyword: of files, of its output and of handwritten programs.
+# Options of the command that have no keyword: of files, of its output, of handwritten programs and of `npu embed`.
 OF_THE_COMMAND = {
     "bounds", "cycles", "dump", "emit", "eval-set", "exe", "feedback", "from-samples", "ids", "json", "labels", "listing",
     "max-cycles", "max-instructions", "mem", "min-accuracy", "model", "motion", "output", "range", "saved-model",
-    "strict", "strict-draft", "svg", "trace", "trace-range",
+    "strict", "strict-draft", "svg", "trace", "trace-range", "truncate",
 }  # fmt: skip
 CRATES = pathlib.Path(__file__).parents[2] / "crates"
 
