@@ -89,7 +89,8 @@ pub fn outputs(py: Python<'_>, tensors: Vec<(String, Tensor)>) -> PyResult<Bound
     Ok(arrays)
 }
 
-fn array(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+/// Converts a tensor to an array, which takes over the elements.
+pub fn array(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let (shape, element) = (tensor.shape().to_vec(), tensor.element());
     let array = match tensor.into_data() {
         TensorData::F32(values) => shaped(py, values, &shape)?,

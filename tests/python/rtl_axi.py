@@ -3,7 +3,8 @@
     python rtl_axi.py [--npu COMMAND] [--only WORD ...]
 
 First, `formal/axi_cases.cpp` drives the checker alone, with legal accesses and each violation. Then a circuit, or the
-memory that answers it, is built with one defect at a time; the run must end with the rule that the defect breaks.
+memory that answers it, is built with one defect at a time; the run must end with the rule that the defect breaks. The
+circuit's own assertions, which end a run at the same defects, are left out. Last, each of some assertions must end a run.
 `--only` selects defects by words of their rules.
 """
 
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from circuit import ROOT, SOURCES, Circuit, verilator
+from circuit import LIBRARY, ROOT, SOURCES, Circuit, verilator
 from npu import add_arguments, default_command
 
 ARCHITECTURE = {
@@ -40,35 +41,42 @@ RLAST, WLAST, RESPONSE = "RLAST is not", "WLAST is not", "a response to no burst
 
 # The broken rule and its changes: file, old text, new text.
 DEFECTS = [
-    (RESET, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] || reset")),
+    (RESET, ("npu_read_master.sv", "ar.valid = taken_valid[0]", "ar.valid = taken_valid[0] || reset")),
     # Only detected if registers have arbitrary values before the reset.
-    (RESET, ("tcu_queue.sv", "if (reset)", "if (1'b0)")),
-    (CROSSES, ("tcu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", "")),
-    (CROSSES, ("tcu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1")),
-    (SHAPE, ("tcu.sv", "m_axi_dram0_arburst = 2'b01", "m_axi_dram0_arburst = 2'b10")),
-    (SHAPE, ("tcu.sv", "m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8))", "m_axi_dram1_awsize = 3'd1")),
-    (SHAPE, ("tcu_burst_splitter.sv", "burst_address + done_bytes", "burst_address + done_bytes + 32'd4")),
-    (MASTER, ("tcu_read_master.sv", "arvalid = taken_valid[0]", "arvalid = taken_valid[0] && !rvalid")),
-    (MASTER, ("tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == known_beats && wready")),
-    (MASTER, ("tcu_write_master.sv", "awvalid = taken_valid[0]", "awvalid = taken_valid[0] && !bvalid")),
+    (RESET, ("npu_counted_queue.sv", "if (reset)", "if (1'b0)")),
+    (CROSSES, ("npu_burst_splitter.sv", "CROSSES_BY_A_BEAT && ", "")),
+    (CROSSES, ("npu_burst_splitter.sv", "/ 13'(BEAT_BYTES)", "/ 13'(BEAT_BYTES) + 13'd1")),
+    (SHAPE, ("tcu.sv", "m_axi_dram0_arburst} = {2{INCREMENTING}}", "m_axi_dram0_arburst} = {INCREMENTING, 2'b10}")),
+    (SHAPE, ("tcu.sv", "m_axi_dram0_awsize} = {2{WORD_SIZE}}", "m_axi_dram0_awsize} = {3'd1, WORD_SIZE}")),
+    (SHAPE, ("npu_burst_splitter.sv", "+ ADDRESS_BITS'(done_bytes)", "+ ADDRESS_BITS'(done_bytes + 32'd4)")),
+    (MASTER, ("npu_read_master.sv", "ar.valid = taken_valid[0]", "ar.valid = taken_valid[0] && !r_valid")),
+    (MASTER, ("npu_write_master.sv", "w_last = index == known_beats", "w_last = index == known_beats && w_ready")),
+    (MASTER, ("npu_write_master.sv", "aw.valid = taken_valid[0]", "aw.valid = taken_valid[0] && !b_valid")),
     # The circuit accepts every word and response at once; this makes it wait sometimes.
     (
         MEMORY,
-        ("tcu_read_master.sv", "rready = known && data_ready", "rready = known && data_ready && arready"),
+        ("npu_read_master.sv", "r_ready = known && data_ready", "r_ready = known && data_ready && ar_ready"),
         ("bank.h", "if (!reading_) reading_", "reading_"),
     ),
     (
         MEMORY,
-        ("tcu_write_master.sv", "bready = awaited", "bready = awaited && awready"),
+        ("npu_write_master.sv", "b_ready = awaited", "b_ready = awaited && aw_ready"),
         ("bank.h", "if (!responding_) responding_", "responding_"),
     ),
-    (READS, ("tcu_read_master.sv", "{part_first, 1'b1}", "2'b01")),
+    (READS, ("npu_read_master.sv", "{part_first, 1'b1}", "2'b01")),
     (RLAST, ("bank.h", "reads_.front().beats == 1;", "reads_.front().beats <= 2;")),
     (RLAST, ("bank.h", "reads_.front().beats == 1;", "false;")),
-    (WRITES, ("tcu_write_master.sv", "3'b111", "3'b011")),
-    (WLAST, ("tcu_write_master.sv", "wlast = index == known_beats", "wlast = index == 8'd1")),
-    (WLAST, ("tcu_write_master.sv", ".in_data  (awlen)", ".in_data  (awlen + 1'b1)")),
+    (WRITES, ("npu_write_master.sv", "3'b111", "3'b011")),
+    (WLAST, ("npu_write_master.sv", "w_last = index == known_beats", "w_last = index == 8'd1")),
+    (WLAST, ("npu_write_master.sv", ".in_data(beats)", ".in_data(beats + 1'b1)")),
     (RESPONSE, ("bank.h", "responses_.push_back(cycle", "responses_.push_back(cycle + 1), responses_.push_back(cycle")),
+]
+
+# Assertions of modules, and the change that breaks each.
+ASSERTIONS = [
+    ("reads.addresses_stay.valid_stays", ("npu_read_master.sv", "ar.valid = taken_valid[0]", "ar.valid = taken_valid[0] && !r_valid")),
+    ("writes.data_stays.data_stays", ("npu_write_master.sv", "w_last = index == known_beats", "w_last = index == known_beats && w_ready")),
+    ("port.word_has_room", ("npu_memory_port.sv", "count < 2'd2", "count < 2'd3")),
 ]
 
 
@@ -78,9 +86,9 @@ def cases():
     folder = ROOT / "target/rtl/axi.cases"
     folder.parent.mkdir(parents=True, exist_ok=True)
     built = verilator(
-        ["--cc", "--exe", "--build", "-O3", "--top-module", "tcu_axi_checker", "-o", "cases", "--Mdir", folder]
+        ["--cc", "--exe", "--build", "-O3", "--top-module", "npu_axi_checker", "-o", "cases", "--Mdir", folder]
         + ["-MAKEFLAGS", make, "-GDATA_BITS=64", "-GMOST_READS=5", "-GMOST_WRITES=3"]
-        + [SOURCES / "sim/tcu_axi_checker.sv", SOURCES / "formal/axi_cases.cpp"]
+        + [LIBRARY / "sim/npu_axi_checker.sv", LIBRARY / "formal/axi_cases.cpp"]
     )
     if built.returncode:
         raise RuntimeError(f"the checker could not be built\n{built.stdout[-2000:]}{built.stderr[-2000:]}")
@@ -111,9 +119,9 @@ def runs(circuit):
         circuit.run(own, dump_vectors=0, max_cycles=20_000, **options)
 
 
-def breach(npu, name, sources, bench):
-    """Returns the checker's message about a circuit; empty if it breaks no rule."""
-    circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, sources=sources, bench=bench, optimized=False)
+def breach(npu, name, asserts=False, **sources):
+    """Returns the message of the checker or of an assertion about a circuit; empty if it breaks no rule."""
+    circuit = Circuit(npu, name, ARCHITECTURE, AXI_BITS, optimized=False, asserts=asserts, **sources)
     try:
         runs(circuit)
     except RuntimeError as error:
@@ -121,9 +129,10 @@ def breach(npu, name, sources, bench):
     return ""
 
 
-def seeded(npu, changes):
-    """Returns the checker's message about changed sources."""
-    texts = {path.relative_to(SOURCES): path.read_text() for path in [*SOURCES.glob("*.sv"), *SOURCES.glob("sim/*")]}
+def seeded(npu, changes, asserts=False):
+    """Returns the message about changed sources."""
+    paths = [(path, folder) for folder in (LIBRARY, SOURCES) for kind in ("*.sv", "sim/*") for path in folder.glob(kind)]
+    texts = {path.relative_to(folder): path.read_text() for path, folder in paths}
     for file, old, new in changes:
         name = next(name for name in texts if name.name == file)
         if old not in texts[name]:
@@ -136,7 +145,7 @@ def seeded(npu, changes):
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.exists() or place.read_text() != text:
             place.write_text(text)
-    return breach(npu, "axi", sources, sources / "sim")
+    return breach(npu, "axi", asserts, sources=[sources], bench=[sources / "sim"])
 
 
 def main():
@@ -149,7 +158,7 @@ def main():
     # The build of an earlier run may use other files.
     for name in ("axi", "axi.sources"):
         shutil.rmtree(ROOT / "target/rtl" / name, ignore_errors=True)
-    found = breach(npu, "axi.whole", SOURCES, SOURCES / "sim")
+    found = breach(npu, "axi.whole")
     failed += found != ""
     print(f"circuit: {found or 'no broken rule'}", flush=True)
     chosen = [defect for defect in DEFECTS if all(word in defect[0] for word in options.only)]
@@ -159,6 +168,11 @@ def main():
         failed += not seen
         defect = ", ".join(f"{file} with `{new}` for `{old}`" for file, old, new in changes)
         print(f"{defect}: {found if seen else f'NOT FOUND, {rule}: {found}'}", flush=True)
+    for name, change in ASSERTIONS * (not options.only):
+        found = seeded(npu, [change], asserts=True)
+        seen = name in found
+        failed += not seen
+        print(f"assertion {name}: {'fails as it must' if seen else f'NOT FOUND {found}'}", flush=True)
     print(f"{len(chosen)} defects, {int(failed)} failed")
     return 1 if failed else 0
 

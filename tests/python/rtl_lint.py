@@ -16,7 +16,7 @@ import tempfile
 
 from pyslang import driver
 
-from circuit import SOURCES, files, overrides, parameters, verilator
+from circuit import LIBRARY, SOURCES, files, overrides, parameters, verilator
 from npu import add_arguments, default_command
 
 BASE = {
@@ -54,10 +54,10 @@ INSTANCES = [
     ({"array_size": 16, "data_type": "FP32BP16", "local_depth": 20480, "dram0_depth": 1 << 26}, 512, {}),
     ({"array_size": 24, "data_type": "FP8BP4", "simd_registers_depth": 16}, 512, {"SAMPLE_BLOCK_SIZE": 1}),
     ({"array_size": 65, "dram0_depth": 1 << 16, "dram1_depth": 1 << 16}, 128, {}),
-    ({"array_size": 3}, 128, {}),
+    ({"array_size": 3, "registered_rows": 1}, 128, {}),
     ({"array_size": 3, "data_type": "FP8BP4", "local_depth": 100}, 1024, {}),
     ({"array_size": 5, "data_type": "FP8BP4"}, 8, {}),
-    (OVERLAP | {"array_size": 12}, 128, {}),
+    (OVERLAP | {"array_size": 12, "registered_rows": 1}, 128, {}),
     (OVERLAP, 128, {}),
     (OVERLAP | {"array_size": 6, "local_depth": 100, "local_queue_depth": 3, "overlapped_dram": 0}, 32, {}),
     ({"local_queue_depth": 2}, 128, {}),
@@ -133,8 +133,9 @@ def macros():
     included = "".join(f"#include <{header}>\n" for header in HEADERS.split())
     seen = subprocess.run(["c++", "-dM", "-E", "-x", "c++", "-"], input=included, capture_output=True, text=True, check=True)
     defined = {re.split(r"[ (]", line, maxsplit=2)[1] for line in seen.stdout.splitlines()}
-    code = [re.sub(r"//.*", "", path.read_text()) for path in [*files(), *(SOURCES / "sim").glob("*.sv")]]
-    return sorted(defined & set(re.findall(r"[A-Za-z_]\w*", "\n".join(code))))
+    code = [re.sub(r"//.*", "", path.read_text()) for path in [*files(), *LIBRARY.glob("sim/*.sv"), *SOURCES.glob("sim/*.sv")]]
+    # A keyword of SystemVerilog is no name.
+    return sorted((defined - {"assert"}) & set(re.findall(r"[A-Za-z_]\w*", "\n".join(code))))
 
 
 def main():

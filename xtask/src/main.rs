@@ -20,6 +20,8 @@ mod mutants;
 mod new_instruction;
 mod new_target;
 mod prove;
+mod python;
+mod soc;
 mod source;
 mod wheel;
 
@@ -53,6 +55,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
     Chore { name: "judges", about: judges::ABOUT, run: judges::run },
     Chore { name: "prove", about: prove::ABOUT, run: prove::run },
+    Chore { name: "soc", about: soc::ABOUT, run: soc::run },
 ];
 
 /// Reason why a chore failed.
@@ -91,10 +94,10 @@ enum Error {
     #[error("defects in xtask/defects do not compile, or their code was not found:\n{0}")]
     Defects(String),
     #[error(
-        "{folder} lacks an environment of tests/python/requirements-rtl.txt: run `.ci/run`, or set {variable} to a Python \
+        "{folder} lacks an environment of tests/python/requirements-{set}.txt: run `.ci/run`, or set {variable} to a Python \
          with these packages"
     )]
-    NoEnvironment { folder: String, variable: &'static str },
+    NoEnvironment { folder: String, set: &'static str, variable: &'static str },
     #[error("the judge of proofs was built, but its program is missing")]
     NoJudge,
     #[error("the judge fails without a defect: {name}: {message}")]

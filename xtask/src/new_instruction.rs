@@ -139,19 +139,20 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    /// Each patch applies to the current sources, and touches as few files as CONTRIBUTING
-    /// promises.
+    /// All patches apply to the current sources one after the other, and touch as few files as
+    /// CONTRIBUTING promises.
     #[test]
     fn the_additions_fit() {
-        for addition in additions(&[]).unwrap() {
-            let output = Command::new("git")
-                .args(["apply", "--check", "-C1"])
-                .arg(&addition.path)
-                .current_dir(root())
-                .output()
-                .unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            assert!(addition.files.len() <= MAX_FILES, "{:?}", addition.files);
+        let additions = additions(&[]).unwrap();
+        let mut git = Command::new("git");
+        git.args(["apply", "--check", "-C1"]).current_dir(root());
+        let output = git.args(additions.iter().map(|addition| &addition.path)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for Addition { path, target, files, .. } in &additions {
+            assert!(files.len() <= MAX_FILES, "{files:?}");
+            let text = read(path).unwrap();
+            let count = text.lines().filter(|line| line.starts_with("diff --git ")).count();
+            assert_eq!(count, files.len(), "a file of another instruction in {target}.patch");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod values;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use npukit::costs::HostRates;
 use npukit::{GivenRange, MemFile, MotionRequest, QuantizeMethod};
@@ -28,6 +28,9 @@ pub const NUMBERS: &str = "Numbers";
 /// Heading for the inputs of a computation.
 pub const INPUTS: &str = "Inputs";
 
+/// Heading for the choice of a language model's tokens.
+pub const TOKENS: &str = "Tokens";
+
 /// Heading for comparisons of results.
 pub const ACCURACY: &str = "Accuracy";
 
@@ -42,8 +45,8 @@ pub const OUTPUT: &str = "Output";
 #[command(next_help_heading = MODEL)]
 pub struct ModelArgs {
     /// Size of an open batch, by default 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), action = ArgAction::Set)]
+    pub batch: Vec<u32>,
     /// Size of an open dimension, as `batch=8`
     ///
     /// The model leaves the dimension open and gives it this name.

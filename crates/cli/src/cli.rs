@@ -9,6 +9,7 @@ use crate::candidates::targets;
 use crate::commands::asm::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::commands::bench::BenchArgs;
 use crate::commands::bug_report::BugReportArgs;
+use crate::commands::build::BuildArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compile::CompileArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -31,6 +32,7 @@ use crate::commands::man::ManArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::rtl::RtlArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::targets::TargetsArgs;
 use crate::commands::time::TimeArgs;
 use crate::commands::trace::TraceArgs;
@@ -127,7 +129,9 @@ pub enum Command {
     /// Run the embedded network over its held-out images
     Demo(DemoArgs),
     /// Let a language model continue a text, token by token
-    Generate(GenerateArgs),
+    Generate(Box<GenerateArgs>),
+    /// Serve a language model to programs that use the interface of OpenAI
+    Serve(ServeArgs),
     /// Let an encoder make one vector of each text, in float
     Embed(EmbedArgs),
     /// List the reference networks, or write one of them as an ONNX file
@@ -148,6 +152,8 @@ pub enum Command {
     Isa(IsaArgs),
     /// Write an accelerator as a circuit: SystemVerilog, and file lists for tools
     Rtl(RtlArgs),
+    /// Make a bitstream of a system that `npu rtl --board` wrote
+    Build(BuildArgs),
     /// Run a program on the circuit, and compare everything with the machine and its clock
     Cosim(Box<CosimArgs>),
     /// Encode and decode the host's registers, commands and status
@@ -218,9 +224,9 @@ mod tests {
         }
     }
 
-    /// A verb that writes the results of a circuit simulator, which is not always available; its
-    /// test is in `tests/main/rtl.rs`.
-    const NEEDS_SIMULATOR: &str = "cosim";
+    /// Verbs that write the results of tools for circuits, which are not always available; their
+    /// tests are in `tests/main/rtl.rs` and `tests/main/build.rs`.
+    const NEED_TOOLS: [&str; 2] = ["cosim", "build"];
 
     /// Every verb that writes is in the fault suite, with every option that names an output.
     #[test]
@@ -232,7 +238,7 @@ mod tests {
             let is_output = |arg: &&Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
             for output in verb.get_arguments().filter(is_output) {
                 let name = verb.get_name().to_owned();
-                if name == NEEDS_SIMULATOR {
+                if NEED_TOOLS.contains(&name.as_str()) {
                     continue;
                 }
                 let long = output.get_long().map(|long| format!("--{long}"));

@@ -3,6 +3,7 @@
 pub mod asm;
 pub mod bench;
 pub mod bug_report;
+pub mod build;
 pub mod check;
 pub mod compile;
 pub mod completions;
@@ -25,6 +26,7 @@ pub mod man;
 pub mod report;
 pub mod rtl;
 pub mod run;
+pub mod serve;
 pub mod targets;
 pub mod time;
 pub mod trace;
@@ -60,12 +62,14 @@ pub fn run(cli: &Cli, parts: Option<&Parts>, watch: &Watch) -> Result<Answer, Fa
         Command::Demo(args) => demo::run(args),
         Command::Embed(args) => embed::run(args),
         Command::Generate(args) => generate::run(args, cli.json),
+        Command::Serve(args) => serve::run(args, cli.json, parts),
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
         Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
         Command::Lsp(args) => lsp::run(args, parts, cli::command),
         Command::Isa(args) => isa::run(args),
+        Command::Build(args) => build::run(args, watch),
         Command::Rtl(args) => rtl::run(args),
         Command::Cosim(args) => cosim::run(args),
         Command::Explain(args) => explain::run(args),

@@ -9,7 +9,7 @@ type Example = (&'static str, &'static str);
 pub const FIRST: [Example; 3] = [
     ("npu check model.onnx --target tcu:pynqz1 --compile", "Does my network fit, and how fast is it?"),
     (
-        "npu run model.onnx --target tcu:pynqz1 --input x.npy",
+        "npu run model.onnx --target tcu:pynqz1 --input random:1",
         "What does the accelerator compute, bit for bit?",
     ),
     ("npu compile model.onnx --target tcu:pynqz1", "Which files does the board load?"),
@@ -25,10 +25,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu compile m.onnx --target tcu -o out/ --test-vectors x.npy", "Write an input and its bit-exact output, too"),
     ]),
     ("run", &[
-        ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
+        ("npu run m.onnx --target tcu:pynqz1 --input random:1 -o y.npz", "Compile, run bit-exactly, compare with float"),
+        ("npu run m.onnx --target tcu --input photos/ --scale 1/255 --labels y.txt", "Measure the accuracy on images, next to that of float"),
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy --waves m.fst", "Run an artifact, and write waveforms for GTKWave"),
         ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4] --motion m.svg", "Run a program in assembly, show a memory, and draw its array at work"),
-        ("npu run m.onnx --target tcu --input x.npy --dump t.npz", "Write the machine's values of every layer"),
     ]),
     ("eval", &[
         ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float only"),
@@ -37,7 +37,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("time", &[
         ("npu time m.onnx --target tcu:ultra96v2", "Show cycles, milliseconds and where they go"),
         ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Write a trace of all units, for ui.perfetto.dev"),
-        ("npu time m.onnx --target tcu:my.tarch@slow", "Use your own instance with one of its systems"),
+        ("npu time m.gguf --target pccx --context 128,8192 --batch 1,8", "Time a language model, without its weights"),
         ("npu time m.onnx --target opu --host 5,400e6 --technology horowitz-45nm -v", "Estimate the host's time, and energy"),
     ]),
     ("debug", &[
@@ -65,7 +65,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("generate", &[
         ("npu generate 123+456=", "Continue a text in float"),
         ("npu generate 123+456= --target pccx --profile", "Continue it bit-exactly, and show where a token's time goes"),
+        ("npu generate --model smollm2.gguf --chat --temperature 0.7 --top-p 0.9", "Converse with a model from a file"),
         ("npu generate --accuracy --target pccx", "Count right answers for held-out texts"),
+    ]),
+    ("serve", &[
+        ("npu serve --model smollm2.gguf", "Serve a model to programs of this computer"),
+        ("npu serve --model smollm2.gguf --port 0 --origin http://localhost:3000", "Choose a free port, and allow a web page"),
     ]),
     ("embed", &[
         ("npu embed 'A cat sleeps' 'A kitten naps' --model all-MiniLM-L6-v2/", "Compare texts by their vectors"),
@@ -129,6 +134,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu rtl tcu:zcu104", "Write the circuit of a board"),
         ("npu rtl tcu:my.tarch,array_size=16 -o out/", "Write the circuit of your own instance"),
         ("npu rtl tcu:zcu104 --released -o out/", "Write it with the defects of the released circuit"),
+        ("npu rtl tcu:ulx3s --board -o out/", "Write a system for a board, with processor and memory"),
+    ]),
+    ("build", &[
+        ("npu build out/", "Make the bitstream of a system that `npu rtl --board` wrote"),
+        ("npu build out/ --json", "Print resources, clocks and the slowest path as JSON"),
     ]),
     ("cosim", &[
         ("npu cosim m.onnx --target tcu:zcu104 --input x.npy", "Compare the circuit with machine and clock in all bits and cycles"),

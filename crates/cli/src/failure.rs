@@ -111,6 +111,12 @@ pub enum Failure {
         /// Description of the missing or failed part.
         reason: String,
     },
+    /// A language model cannot be served.
+    #[error("{reason}")]
+    Serve {
+        /// Description of the missing or failed part.
+        reason: String,
+    },
     /// The answer cannot be written to standard output.
     #[error("cannot print")]
     Print(#[source] io::Error),
@@ -132,6 +138,7 @@ codes!(Failure {
     TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be used";
     Script = "invalid-script": "a line of a debugger script is not a command";
     Debugger = "no-debugger": "a debugger cannot work as requested, or lost its connection";
+    Serve = "not-served": "a language model cannot be served: its address cannot be used, or a program is missing";
     Print = "not-printed": "the answer cannot be written to standard output";
     Editor = "editor-failed": "an editor disconnected without notice, or violates the language server protocol";
 } carries { Verb.0 });
@@ -165,6 +172,7 @@ impl Failure {
             | Self::Print(_)
             | Self::Script(_)
             | Self::Debugger { .. }
+            | Self::Serve { .. }
             | Self::Editor(_) => false,
         }
     }
@@ -187,6 +195,7 @@ impl Failure {
             | Self::TargetSetting { .. }
             | Self::Script(_)
             | Self::Debugger { .. }
+            | Self::Serve { .. }
             | Self::Print(_)
             | Self::Editor(_) => {
                 vec![Diagnostic::of(npukit::Coded::code(self), self)]

@@ -17,10 +17,13 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "zoo", "targets", "explain"]),
     (
         "Your network",
-        &["check", "run", "time", "compile", "report", "explore", "verify", "generate", "embed", "diff"],
+        &[
+            "check", "run", "time", "compile", "report", "explore", "verify", "generate", "serve", "embed",
+            "diff",
+        ],
     ),
     ("Programs", &["asm", "disasm", "debug", "lint", "format", "isa"]),
-    ("Hardware", &["rtl", "cosim"]),
+    ("Hardware", &["rtl", "build", "cosim"]),
 ];
 
 /// Name of the group of all other verbs in `npu help --all`.

@@ -23,6 +23,7 @@ mod observe;
 mod options;
 mod parts;
 mod printable;
+mod programs;
 mod progress;
 mod requests;
 mod settings;
@@ -34,6 +35,7 @@ mod usage;
 mod verbosity;
 mod verilator;
 mod watch;
+mod workshop;
 
 use std::borrow::Cow;
 use std::env;
@@ -57,7 +59,7 @@ const AT_FAULT: u8 = 1;
 const USAGE: u8 = 2;
 
 pub use editor::Editor;
-pub use parts::{Parts, Terminal};
+pub use parts::{Parts, Serve, ServeSettings, Terminal};
 
 /// Executes the arguments of this process. If `parts` are absent, the program that contains them is
 /// started when needed.

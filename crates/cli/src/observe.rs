@@ -93,7 +93,7 @@ fn levels(verbosity: Verbosity) -> Option<Levels> {
 
 /// Whether a bar may be drawn: not while text is written to standard output as it is generated.
 fn draws(command: &Command) -> bool {
-    !matches!(command, Command::Generate(args) if args.prompt.is_some())
+    !matches!(command, Command::Generate(args) if !args.accuracy)
 }
 
 fn wants_timings(cli: &Cli) -> bool {

@@ -1,11 +1,13 @@
-//! [`Parts`]: services for editors and terminals. `npu` is built without them, and starts
-//! [`PROGRAM`] when they are needed.
+//! [`Parts`]: services for editors, terminals and clients of a language model. `npu` is built
+//! without them, and starts [`PROGRAM`] when they are needed.
 
 use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 use std::{env, io};
 
+use npukit::verbs::generate::Session;
 use npukit_debug::{Debugger, Open};
 
 use crate::answer::Answer;
@@ -25,6 +27,26 @@ pub struct Parts {
     pub dap: fn(&Open<'_>) -> io::Result<()>,
     /// Debugs on the terminal until the user quits. The texts are the assumptions that were made.
     pub screen: fn(Debugger, &[String], Terminal) -> io::Result<()>,
+    /// Serves a language model over HTTP until the process ends.
+    pub serve: Serve,
+}
+
+/// Serves a language model with its settings, and calls a function when requests can come.
+pub type Serve = fn(Session, &ServeSettings, &dyn Fn(SocketAddr)) -> io::Result<()>;
+
+/// Settings of a served model: its address, and the permitted clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServeSettings {
+    /// Address to listen on.
+    pub address: IpAddr,
+    /// Port to listen on; 0 for a free one.
+    pub port: u16,
+    /// Names of this computer that requests may have, in addition to `localhost` and addresses.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may use the model.
+    pub origins: Vec<String>,
+    /// Maximum number of requests that wait.
+    pub queue: usize,
 }
 
 /// Capabilities of the terminal.

@@ -22,7 +22,7 @@ pub fn context() -> Context<'static> {
 
 pub fn model_options(args: &ModelArgs) -> ModelOptions {
     ModelOptions {
-        batch: args.batch.map(|batch| batch as usize),
+        batch: args.batch.first().map(|&batch| batch as usize),
         sizes: args.sizes.iter().cloned().collect(),
         input_shapes: args.input_shapes.iter().cloned().collect(),
         values: args.values.iter().cloned().collect(),

@@ -1,7 +1,8 @@
 //! Tables and facts for people: [`table`] formats rows for the [`Screen`], with the options of
 //! [`TableArgs`].
 //!
-//! In a pipe, lines have their full length. On a terminal they are fitted to the width by `fit`.
+//! In a pipe, lines have any length. On a terminal they are fitted to the width by `fit`. Long
+//! names are shortened in both.
 
 mod bar;
 mod column;
@@ -128,6 +129,20 @@ mod tests {
             "/block/layer/part/conv      21  75.0 %               0",
         ];
         assert_eq!(on(None), lines.join("\n") + "\n");
+    }
+
+    /// A pipe, too, shows names of hundreds of characters in a bounded column with their ends.
+    #[test]
+    fn names_of_fused_layers_are_shortened() {
+        let row = |end: &str| -> Row {
+            vec![Cell::from(format!("model/{}{end}", "conv2d/BiasAdd;".repeat(30))), Cell::count(7)].into()
+        };
+        let columns = [Column::left("layer"), Column::right("cycles")];
+        for screen in [None, Some(1000)].map(|width| Screen { width, is_unicode: true }) {
+            let text = laid_out(&columns, vec![row("relu1"), row("add_2")], &View::default(), screen);
+            assert!(text.lines().all(|line| width(line) <= 72 + 2 + 6), "{text}");
+            assert!(text.contains("relu1 ") && text.contains("add_2 ") && text.contains('…'), "{text}");
+        }
     }
 
     #[test]

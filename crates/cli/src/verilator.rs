@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Instant, SystemTime};
 use std::{env, io};
@@ -14,7 +14,7 @@ use npukit::verbs::cosim::{Simulated, Simulator, SimulatorError};
 use npukit::{Build, Phase, Run, Seen, sha256};
 use tempfile::TempDir;
 
-use crate::cache;
+use crate::{cache, programs};
 
 /// Environment variable with the path of the program, if it is not on the PATH.
 const VARIABLE: &str = "NPU_VERILATOR";
@@ -48,22 +48,11 @@ impl Simulator for Verilator {
 
 /// Returns the program, and its version text.
 fn found() -> Result<(OsString, String), SimulatorError> {
-    let named = env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(in_any_folder);
-    let names = named.map_or_else(|| NAMES.map(OsString::from).to_vec(), |name| vec![name]);
-    let mut tried = Vec::new();
-    for name in names {
-        match Command::new(&name).arg("--version").output() {
-            Ok(output) if output.status.success() => {
-                let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-                let version =
-                    if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
-                return if is_old(&version) { Err(old(&name, version)) } else { Ok((name, version)) };
-            }
-            Ok(output) => tried.push(format!("`{}` ends with {}", name.display(), output.status)),
-            Err(error) => tried.push(format!("`{}`: {error}", name.display())),
-        }
-    }
-    Err(SimulatorError::Absent { tried: tried.join("; ") })
+    let found = programs::found(VARIABLE, &NAMES, &["--version"]);
+    let (name, output) = found.map_err(|tried| SimulatorError::Absent { tried })?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let version = if version.starts_with("Verilator") { version } else { format!("Verilator {version}") };
+    if is_old(&version) { Err(old(&name, version)) } else { Ok((name, version)) }
 }
 
 /// Whether a version is too old. A version without a number, as in packages of arbitrary commits,
@@ -78,13 +67,6 @@ fn is_old(version: &str) -> bool {
 fn old(name: &OsString, found: String) -> SimulatorError {
     let (version, release) = OLDEST;
     SimulatorError::Old { name: name.display().to_string(), found, needed: format!("{version}.{release:03}") }
-}
-
-/// Returns the program so that it can be started in any folder: a path is made absolute, a name is
-/// looked up in the PATH.
-fn in_any_folder(name: OsString) -> OsString {
-    let is_path = Path::new(&name).components().count() > 1;
-    if is_path { absolute(&name).map_or(name, OsString::from) } else { name }
 }
 
 /// Folder with a simulator; removed when it is dropped, unless it is kept.

@@ -11,6 +11,8 @@ mod bench;
 mod boards;
 #[path = "main/bug_report.rs"]
 mod bug_report;
+#[path = "main/build.rs"]
+mod build;
 #[path = "main/cache.rs"]
 mod cache;
 #[path = "main/colors.rs"]

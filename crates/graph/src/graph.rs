@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::ir::{Graph, Node, NodeId, Value, ValueId};
-use crate::op::{OpError, Operator};
+use crate::op::{Op, OpError, Operator};
 
 /// Reason why a graph is invalid.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
@@ -108,6 +108,17 @@ impl Graph {
             node.inputs.iter().for_each(|input| consumers[input.0 as usize].push(id));
         }
         consumers
+    }
+
+    /// Whether all nodes that read an integer value convert it to real numbers; false without such
+    /// nodes.
+    pub fn becomes_real(&self, id: ValueId) -> bool {
+        let to_real = |node: &Node| match &node.op {
+            Op::Cast(cast) => cast.to.is_float(),
+            op => matches!(op, Op::DequantizeLinear(_)),
+        };
+        let mut readers = self.nodes.iter().filter(|node| node.inputs.contains(&id)).peekable();
+        readers.peek().is_some() && readers.all(to_real)
     }
 
     /// Whether `id` is an output of the graph.

@@ -79,8 +79,8 @@ impl PackedMatrix {
         Self { k, n, panels }
     }
 
-    /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`, which must be
-    /// zero. Row `i` goes to `out[i * out_stride..][..n]`.
+    /// Adds the product of `left` (row-major `[m, k]`) and this matrix to `out`. Row `i` goes to
+    /// `out[i * out_stride..][..n]`.
     pub fn multiply(&self, left: &[f32], out: &mut [f32], out_stride: usize) {
         if self.k == 0 || out.is_empty() {
             return;

@@ -7,6 +7,7 @@
 //!
 //! Each supported family is a file of `families/`.
 
+pub mod chat_template;
 mod config;
 mod error;
 mod families;
@@ -21,12 +22,14 @@ mod sentence;
 mod table;
 pub mod tokenizer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use npukit_graph::language::{DecoderError, Description, Encoder, Model, Part, Rotation, Scaling, Weight};
+use rayon::prelude::*;
 
 use crate::sidecar_files::ReadRange;
+use chat_template::ChatTemplate;
 pub use error::LlmError;
 use gguf::Gguf;
 use keys::Keys;
@@ -41,6 +44,7 @@ use tokenizer::Tokenizer;
 pub struct Checkpoint {
     plan: Plan,
     tokenizer: Result<Tokenizer, LlmError>,
+    chat: Result<ChatTemplate, LlmError>,
     end_tokens: Vec<usize>,
     sentence: Option<Sentence>,
 }
@@ -76,9 +80,10 @@ impl Checkpoint {
         let plan = Plan { path: path.to_owned(), description, family, layout: Layout::Gguf, table, biases };
         plan.check()?;
         let tokenizer = Tokenizer::from_gguf(path, &file, plan.description.vocabulary);
+        let chat = ChatTemplate::from_gguf(path, &file);
         let is_encoder = plan.description.is_encoder();
         let sentence = is_encoder.then(|| Sentence::of_gguf(path, architecture, &file)).transpose()?;
-        Ok(Self { plan, tokenizer, end_tokens: end_tokens(&file), sentence })
+        Ok(Self { plan, tokenizer, chat, end_tokens: end_tokens(&file), sentence })
     }
 
     /// Opens a folder. `files` reads its files by their names.
@@ -88,6 +93,22 @@ impl Checkpoint {
     /// Like [`Self::open_gguf`].
     pub fn open_folder(name: &str, files: &ReadRange<'_>) -> Result<Self, LlmError> {
         folder::open(name, files)
+    }
+
+    /// Opens the shapes in the `config.json` of a folder, which needs no weights and no tokenizer.
+    /// The type of the tensors is stated there, or is BF16.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Self::open_gguf`], as far as the configuration shows it.
+    pub fn open_shapes(name: &str, files: &ReadRange<'_>) -> Result<Self, LlmError> {
+        folder::open_shapes(name, files)
+    }
+
+    /// Whether a folder has a file of weights or of their places. `files` reads its files by their
+    /// names.
+    pub fn has_weights(files: &ReadRange<'_>) -> bool {
+        folder::has_weights(files)
     }
 
     /// Description of the computation.
@@ -103,6 +124,15 @@ impl Checkpoint {
     /// is not supported.
     pub fn tokenizer(&self) -> Result<&Tokenizer, LlmError> {
         self.tokenizer.as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the template for conversations.
+    ///
+    /// # Errors
+    ///
+    /// [`LlmError::NoTemplate`] if there is none, or the error of reading it.
+    pub fn chat_template(&self) -> Result<&ChatTemplate, LlmError> {
+        self.chat.as_ref().map_err(Clone::clone)
     }
 
     /// Tokens that end a text.
@@ -137,6 +167,17 @@ impl Checkpoint {
         self.read(files, |description, weight| Encoder::new(description, weight))
     }
 
+    /// Returns a decoder with weights of zeros, in the formats of the files. No weight is read.
+    ///
+    /// # Errors
+    ///
+    /// [`LlmError::Structure`] for an encoder.
+    pub fn zeros(&self) -> Result<Model, LlmError> {
+        self.check_structure(false)?;
+        let weight = |part, layer| self.plan.zeros(part, layer).map_err(Failure::File);
+        Model::new(self.plan.description.clone(), weight).map_err(|failure| self.failed(failure))
+    }
+
     fn check_structure(&self, wants_encoder: bool) -> Result<(), LlmError> {
         let is_encoder = self.plan.description.is_encoder();
         let name = |is_encoder: bool| if is_encoder { "an encoder" } else { "a decoder" };
@@ -144,19 +185,34 @@ impl Checkpoint {
         if is_encoder == wants_encoder { Ok(()) } else { Err(LlmError::Structure { path, found, expected }) }
     }
 
-    /// Combines the weights by `new`.
+    /// Combines the weights by `new`. They are read in parallel: then each thread has memory that
+    /// other weights can use once these are converted.
     fn read<T>(
         &self,
         files: &ReadRange<'_>,
         new: impl FnOnce(Description, &mut ReadWeight<'_>) -> Result<T, Failure>,
     ) -> Result<T, LlmError> {
-        let mut fused = BTreeMap::new();
-        let mut weight =
-            |part, layer| self.plan.weight(part, layer, &mut fused, files).map_err(Failure::File);
-        new(self.plan.description.clone(), &mut weight).map_err(|failure| match failure {
+        let groups: BTreeSet<Option<usize>> = self.plan.description.parts().map(|(_, layer)| layer).collect();
+        let group = |layer: Option<usize>| -> Result<Vec<_>, LlmError> {
+            let mut fused = BTreeMap::new();
+            let parts = self.plan.description.parts().filter(|(_, of)| *of == layer);
+            parts.map(|key| Ok((key, self.plan.weight(key.0, key.1, &mut fused, files)?))).collect()
+        };
+        let read: Vec<Result<Vec<_>, LlmError>> = groups.into_par_iter().map(group).collect();
+        let read: Vec<Vec<_>> = read.into_iter().collect::<Result<_, _>>()?;
+        let mut read: BTreeMap<_, _> = read.into_iter().flatten().collect();
+        let mut weight = |part, layer| {
+            let missing = || LlmError::Missing { path: self.plan.path.clone(), names: format!("{part:?}") };
+            read.remove(&(part, layer)).ok_or_else(|| Failure::File(missing()))
+        };
+        new(self.plan.description.clone(), &mut weight).map_err(|failure| self.failed(failure))
+    }
+
+    fn failed(&self, failure: Failure) -> LlmError {
+        match failure {
             Failure::File(error) => error,
             Failure::Model(source) => LlmError::Model { path: self.plan.path.clone(), source },
-        })
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Part {
 }
 
 /// Reads a byte range of a file next to the model.
-pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + 'a;
+pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + Sync + 'a;
 
 /// Returns the path as plain names joined by `/`, or `None` if it is absolute, empty or leaves the
 /// folder. Separators of all systems are recognized (also `\`), so that a file is equally safe on

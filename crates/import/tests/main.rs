@@ -38,10 +38,14 @@ mod images;
 mod limits;
 #[path = "main/llm_bad.rs"]
 mod llm_bad;
+#[path = "main/llm_chat.rs"]
+mod llm_chat;
 #[path = "main/llm_encoders.rs"]
 mod llm_encoders;
 #[path = "main/llm_files.rs"]
 mod llm_files;
+#[path = "main/llm_gemma3n.rs"]
+mod llm_gemma3n;
 #[path = "main/llm_gguf.rs"]
 mod llm_gguf;
 #[path = "main/llm_models.rs"]

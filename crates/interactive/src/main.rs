@@ -1,6 +1,6 @@
-//! The program `npu-interactive`: serves editors (`npu lsp`, `npu debug --dap`) and terminals (`npu
-//! debug`). `npu` starts it for these verbs, so that `npu` itself builds without the dependencies
-//! of this program.
+//! The program `npu-interactive`: serves editors (`npu lsp`, `npu debug --dap`), terminals (`npu
+//! debug`) and clients of a language model (`npu serve`). `npu` starts it for these verbs, so that
+//! `npu` itself builds without the dependencies of this program.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use npukit_cli::{Editor, Parts, Terminal};
 use npukit_editor::dap;
 use npukit_editor::lsp::{Workshop, stdio};
+use npukit_interactive::serve;
 use npukit_interactive::tui::{self, Look};
 use npukit_target::{Instance, Reader};
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         screen: |debugger, notes, Terminal { has_colors, has_unicode }| {
             tui::run(debugger, notes, Look { has_colors, has_unicode })
         },
+        serve: serve::run,
     }))
 }
 

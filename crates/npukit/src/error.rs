@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use npukit_base::{closest, codes, counted};
 use npukit_graph::EvalError;
+use npukit_graph::language::SamplingError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
 use npukit_import::llm::LlmError;
@@ -16,10 +17,12 @@ use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 use npukit_verify::CertificateError;
 
+use crate::boards::BoardError;
 use crate::explore::{JournalError, SpaceError};
 use crate::report::{check, verify};
 use crate::run::memory_files::{EXTENSIONS, MemoryFileError};
-use crate::targets::default_target;
+use crate::targets::list::first_instance;
+use crate::verbs::build::BuildError;
 use crate::verbs::cosim::SimulatorError;
 pub use diagnostics::{codes, described};
 pub use kind::Kind;
@@ -103,10 +106,18 @@ pub enum Error {
     /// No target is given where one is needed.
     #[error("missing target: a model or a program needs one")]
     #[diagnostic(help(
-        "`--target {name}`, for instance, `NPU_TARGET={name}` in the environment or `target = \"{name}\"` in a file npu.toml; `npu targets` lists them",
-        name = default_target().name
+        "choose an accelerator, for example `--target {name}` (small board); `npu targets` lists them; `NPU_TARGET={name}` in the environment or `target = \"{name}\"` in a file npu.toml chooses it for all commands",
+        name = first_instance()
     ))]
     NoTarget,
+    /// There is no system for a circuit on a board.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Board(#[from] BoardError),
+    /// There is no bitstream of a system.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Build(#[from] BuildError),
     /// The simulation of a circuit failed.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -129,11 +140,14 @@ pub enum Error {
     },
     /// An option for models was given with an artifact.
     #[error("`{path}` is an artifact; {option} is only for models")]
+    #[diagnostic(help("{advice}"))]
     NeedlessOption {
         /// Path of the artifact.
         path: String,
         /// Name of the option.
         option: String,
+        /// Advice on what to do instead.
+        advice: &'static str,
     },
     /// An option for models or artifacts was given with an assembly program.
     #[error("`{path}` is an assembly or binary program; {option} is only for models and artifacts")]
@@ -432,6 +446,26 @@ pub enum Error {
         /// Path of the file or folder.
         path: String,
     },
+    /// An option does not apply to the kind of model.
+    #[error("{option} does not apply to `{path}`, which is {found}")]
+    #[diagnostic(help("leave it out"))]
+    Inapplicable {
+        /// Path of the model.
+        path: String,
+        /// Name of the option.
+        option: String,
+        /// Kind of the model.
+        found: &'static str,
+    },
+    /// A file of a kept text cannot be continued.
+    #[error("`{path}` {reason}")]
+    #[diagnostic(help("give another file, or remove this one: then a new one is written"))]
+    KeptText {
+        /// Path of the file.
+        path: String,
+        /// Fault of the file.
+        reason: &'static str,
+    },
     /// A text is longer than the model is made for.
     #[error("text {text} has {found} tokens, but the model reads at most {limit}")]
     #[diagnostic(help("`--truncate` leaves out the end of such texts"))]
@@ -482,6 +516,32 @@ pub enum Error {
     NoHeldOut {
         /// Path of the model.
         path: String,
+    },
+    /// An option of choosing tokens is illegal.
+    #[error("cannot choose tokens: {0}")]
+    Sampling(#[from] SamplingError),
+    /// A smaller model has other tokens than the model for which it proposes them.
+    #[error("`{path}` cannot propose tokens for `{model}`: {reason}")]
+    #[diagnostic(help("`--draft` takes a smaller model of the same family, with the same tokenizer"))]
+    OtherTokens {
+        /// Path of the smaller model.
+        path: String,
+        /// Path of the model.
+        model: String,
+        /// First difference.
+        reason: String,
+    },
+    /// A text that ends the answer is empty.
+    #[error("a text that ends the answer is empty")]
+    #[diagnostic(help("give at least one character, or leave it out"))]
+    EmptyStop,
+    /// A text is too short for its perplexity.
+    #[error("the text `{path}` has {found} tokens; its perplexity needs at least 2")]
+    ShortText {
+        /// Path of the text.
+        path: String,
+        /// Number of its tokens.
+        found: usize,
     },
     /// The graph of a model cannot be simplified.
     #[error("cannot simplify `{path}`")]
@@ -749,6 +809,17 @@ pub enum Error {
     },
 }
 
+/// Returns the text of the file at `path`.
+///
+/// # Errors
+///
+/// [`Error::NotText`] with the first byte that is not UTF-8.
+pub(crate) fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    let not_text =
+        |error: std::str::Utf8Error| Error::NotText { path: path.to_owned(), offset: error.valid_up_to() };
+    std::str::from_utf8(bytes).map_err(not_text)
+}
+
 codes!(Error {
     UnknownTarget = "unknown-target": "`--target` names an unknown target";
     NotReport = "not-a-report": "a file to compare is not a report that a verb printed with `--json`";
@@ -791,11 +862,17 @@ codes!(Error {
     State = "no-state": "an output of a call cannot be an input of the next";
     OpenDimensions = "open-dimensions": "neither the model nor the options state the size of a dimension";
     NotCheckpoint = "not-checkpoint": "a file or folder is not a language model as its authors publish it";
+    Inapplicable = "inapplicable-option": "an option does not apply to the kind of model";
+    KeptText = "kept-text": "a file of a kept text is not one, is damaged, or is of another model";
     LongText = "long-text": "a text has more tokens than a language model reads";
     NoText = "no-alphabet": "a language model's description does not map its tokens to text";
     HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
     HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";
     NoHeldOut = "missing-held-out": "a language model comes without held-out texts";
+    Sampling = "invalid-sampling": "an option of choosing a language model's tokens is illegal";
+    OtherTokens = "other-tokens": "a smaller language model has other tokens than the model for which it proposes them";
+    EmptyStop = "empty-stop": "a text that ends a language model's answer is empty";
+    ShortText = "short-text": "a text has too few tokens for a perplexity";
     Simplify = "not-simplified": "a model's graph cannot be simplified";
     UnknownInput = "unknown-input-type": "a file of inputs has an unsupported type";
     NotFinite = "not-finite": "a sample holds NaN or infinity where only finite numbers are valid";
@@ -822,7 +899,7 @@ codes!(Error {
     Write = "not-streamed": "output that is written as a stream cannot be written";
     Output = "invalid-output": "an output cannot be written as an array";
 } carries {
-    Read.0, Import.source, Description.source, Checkpoint.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0 });
+    Read.0, Import.source, Description.source, Checkpoint.source, Prompt.source, Array.0, Port.0, Target.0, Simulator.0, Board.0, Build.0 });
 
 /// Names the step that cannot be drawn, or all steps.
 fn undrawn(step: Option<usize>, steps: usize) -> String {

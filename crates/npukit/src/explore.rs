@@ -7,6 +7,7 @@
 //! | `condition` | conditions on a point, such as `bram <= 140 and argmax_agree >= 0.99` |
 //! | `point` | instance and its figures |
 //! | `front` | Pareto-optimal points, and points that cannot be |
+//! | `language` | language models, timed from their shapes |
 //! | `halving` | rounds that compile the first layers and keep the better half |
 //! | `table` | points as CSV |
 //! | `scatter` | points as a scatter plot |
@@ -18,6 +19,7 @@ mod error;
 mod front;
 mod halving;
 mod journal;
+mod language;
 mod merge;
 mod point;
 mod scatter;
@@ -36,6 +38,7 @@ use crate::costs::{Costs, HostTime};
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, wanted};
 use crate::model::compile_job::CompiledModel;
+use crate::model::language::place;
 use crate::model::source::Source;
 use crate::model::{self, Model, ModelOptions};
 use crate::numbers::rescale::Calibration;
@@ -49,6 +52,7 @@ use front::Front;
 use halving::{Beginning, beginnings};
 pub use halving::{Halved, Round};
 pub use journal::Journal;
+use language::LanguageNetwork;
 pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
 pub(crate) use scatter::{is_drawable, scatter};
 pub use space::{Choice, Space};
@@ -70,6 +74,8 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// Preprocessing of the samples' values.
     pub preprocess: Preprocess,
+    /// Number of tokens of a language model's text; `None` for 2048.
+    pub context: Option<usize>,
     /// Number of points to choose at random; `None` for all points.
     pub sample: Option<usize>,
     /// Random seed of the choice.
@@ -115,6 +121,7 @@ struct Prepared {
 pub struct Exploration {
     request: Request,
     networks: Vec<Prepared>,
+    languages: Vec<LanguageNetwork>,
     /// First layers of the networks, one entry per round; empty if all points are compiled whole.
     beginnings: Vec<Beginning>,
 }
@@ -144,10 +151,21 @@ impl Exploration {
             let reason = format!("{epsilon} is not a share of at least 0 and below 1");
             return Err(SpaceError::Key { key: "epsilon".to_owned(), reason }.into());
         }
-        let networks = request.models.iter().map(|path| prepare(path, &request, context));
-        let networks: Vec<Prepared> = networks.collect::<Result<_, _>>()?;
+        let (mut networks, mut languages) = (Vec::new(), Vec::new());
+        for path in &request.models {
+            match place(path, context.reader) {
+                Some((folder, layout)) => {
+                    languages.push(LanguageNetwork::read(path, (&folder, layout), &request, context)?);
+                }
+                None => networks.push(prepare(path, &request, context)?),
+            }
+        }
+        if let (Some(_), []) = (request.context, &languages[..]) {
+            let (path, option) = (request.models.join(", "), "--context".to_owned());
+            return Err(Error::Inapplicable { path, option, found: "not a language model" });
+        }
         let beginnings = if request.halve { beginnings(&networks)? } else { Vec::new() };
-        Ok(Self { request, networks, beginnings })
+        Ok(Self { request, networks, languages, beginnings })
     }
 
     /// Returns the space of choices.
@@ -272,25 +290,35 @@ impl Exploration {
                 source.of_model(network.model.clone(), context).ok()?.estimate().ok()?;
             Some((estimate.macs?.saturating_sub(estimate.host_macs) as f64 / peak).ceil())
         });
-        let cycles: Option<f64> = cycles.sum();
+        // The products of a language model are not counted before it is timed.
+        let cycles: Option<f64> = if self.languages.is_empty() { cycles.sum() } else { None };
         point.bound_milliseconds = cycles.map(|cycles| cycles / (1e3 * mhz));
     }
 
     /// Compiles the networks for an instance, times the programs and runs them on the samples. If
     /// without a program, the reason is the point's `error`.
     pub fn evaluate(&self, planned: &Planned, context: Context<'_>) -> Point {
-        self.evaluate_on(&self.networks, planned, context)
+        self.evaluate_on(&self.networks, &self.languages, planned, context)
     }
 
     /// Like `evaluate`, but only for the given networks.
-    fn evaluate_on(&self, networks: &[Prepared], planned: &Planned, context: Context<'_>) -> Point {
+    fn evaluate_on(
+        &self,
+        networks: &[Prepared],
+        languages: &[LanguageNetwork],
+        planned: &Planned,
+        context: Context<'_>,
+    ) -> Point {
         let mut point = Point::new(planned);
-        match resolve(&planned.target, context.reader) {
-            Ok(instance) => point.area.clone_from(&instance.info().area),
+        let instance = match resolve(&planned.target, context.reader) {
+            Ok(instance) => instance,
             Err(error) => return Point { error: Some(message(&error)), ..point },
-        }
-        for network in networks {
-            match self.measured(network, planned, context) {
+        };
+        point.area.clone_from(&instance.info().area);
+        let graphs = networks.iter().map(|network| self.measured(network, planned, context));
+        let texts = languages.iter().map(|language| language.measured(&self.request, planned, &*instance));
+        for found in graphs.chain(texts) {
+            match found {
                 Ok(model) => point.models.push(model),
                 Err(error) => return Point { error: Some(message(&error)), models: Vec::new(), ..point },
             }

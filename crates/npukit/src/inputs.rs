@@ -279,7 +279,7 @@ mod tests {
 
     fn inputs(names: &[&str]) -> Vec<Wanted> {
         let port = |&n: &&str| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None, element: None };
-        wanted::of_program(names.iter().map(port).collect(), None)
+        wanted::of_ports(names.iter().map(port).collect(), None)
     }
 
     fn read(files: &[&str], names: &[&str]) -> Result<Vec<Sample>, Error> {
@@ -336,7 +336,7 @@ mod tests {
             }
         };
         let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None, element: None };
-        let inputs = wanted::of_program(vec![port], None);
+        let inputs = wanted::of_ports(vec![port], None);
         let found = samples(&[InputFile::parse(path)], &inputs, &Preprocess::default(), &files, None);
         found.map(|found| found.notes).map_err(|error| error.to_string())
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod accelerator;
+pub mod boards;
 mod compare;
 pub mod costs;
 mod error;
@@ -27,7 +28,7 @@ pub use model::{ModelOptions, has_model_extension};
 #[doc(hidden)] // what errors of the command are
 pub use npukit_base::{Code, Coded, codes};
 #[doc(hidden)] // how the command prints
-pub use npukit_base::{is_printable, on_a_line, plural, printable, suggestion};
+pub use npukit_base::{is_printable, on_a_line, percent_decoded, plural, printable, suggestion};
 #[doc(inline)]
 pub use npukit_graph::quantize::Method as QuantizeMethod;
 #[doc(inline)]
@@ -53,8 +54,8 @@ pub use run::memory_files::{DumpRequest, MemFile, Memories, MemoryDump, MemoryFi
 pub use run::samples::Outputs;
 pub use run::stateful::Stateful;
 pub use targets::{
-    artifact_target, cost_model_name, default_target, is_artifact, resolve, strict, target, target_in,
-    target_with, targets,
+    artifact_target, cost_model_name, default_target, first_instance, is_artifact, resolve, strict, target,
+    target_in, target_with, targets,
 };
 
 /// Sources of files. Progress of long work is reported through `tracing`: see [`Phase`].

@@ -3,6 +3,7 @@
 pub(crate) mod compile_job;
 pub(crate) mod confined;
 pub(crate) mod hashing_reader;
+pub(crate) mod language;
 pub(crate) mod problem_groups;
 pub(crate) mod program;
 pub(crate) mod remarks;
@@ -16,7 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use npukit_graph::quantize::{lift, lift_saturating};
 use npukit_graph::{Graph, ValueId, pass};
 use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark, State};
-use npukit_target::{Phase, Port, ReadError, Reader};
+use npukit_target::{Compiled, ModelReading, Phase, Port, ReadError, Reader, TargetError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::inputs::{self, InputFile};
@@ -24,27 +27,59 @@ use crate::model::remarks::Remarks;
 use crate::run::eval_limits;
 use crate::targets::{artifact_extensions, has_extension, is_artifact};
 
-/// Options for reading a model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Options for reading a model. Artifacts contain them, without `unlimited`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
     /// Batch size if the model leaves it open; `None` for 1, with a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
     /// Sizes of open dimensions, by the name of the dimension.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, usize>,
     /// Shapes of inputs by name, instead of the model's shapes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input_shapes: BTreeMap<String, Vec<usize>>,
     /// Inputs to replace by constants: name, and the number for all elements.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
     /// Names of the values to return; empty for the model's own outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
     /// Reads Resize at opset 10 with half-pixel centers (true) or, according to the standard,
     /// asymmetric (false). `None` for asymmetric with a warning.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resize_half_pixel: Option<bool>,
     /// Whether to compute constants that take far more memory than the model's size suggests.
+    #[serde(skip)]
     pub unlimited: bool,
 }
 
 impl ModelOptions {
+    /// Returns the options for an artifact.
+    pub(crate) fn recorded(&self) -> ModelReading {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(options)) => options,
+            // Names, numbers and lists always serialize, as an object.
+            _ => ModelReading::new(),
+        }
+    }
+
+    /// Returns the options for reading the model of an artifact: the artifact's, where these are
+    /// the defaults.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Target`] for options that this version does not know.
+    pub(crate) fn for_artifact(&self, artifact: &dyn Compiled) -> Result<Self, Error> {
+        let mut options = artifact.info().reading.clone();
+        options.extend(self.recorded());
+        let read = serde_json::from_value::<Self>(options.into()).map_err(|error| {
+            TargetError::failed(format!("the artifact's options for reading its model: {error}"))
+        });
+        Ok(Self { unlimited: self.unlimited, ..read? })
+    }
+
     /// Returns the options that differ from the defaults, as on the command line.
     pub(crate) fn as_options(&self) -> Vec<String> {
         let mut options: Vec<String> =
@@ -84,6 +119,8 @@ pub(crate) struct Model {
     pub defaults: Vec<String>,
     /// Inputs with initial values in the file, and the outputs that feed them.
     pub states: Vec<State>,
+    /// Whether the file alone, without options and samples, gives this graph.
+    pub is_as_in_file: bool,
 }
 
 impl Model {
@@ -180,6 +217,8 @@ fn parse_with(
         .map_or_else(|| file_name.to_owned(), |end| format!("stdin{end}"));
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
     let unlimited = options.unlimited;
+    let changes = ModelOptions { resize_half_pixel: None, ..options.clone() };
+    let is_as_in_file = changes == ModelOptions::default() && like.shapes.is_empty() && like.given.is_empty();
     let options = Options {
         batch: options.batch,
         samples: like.shapes.clone(),
@@ -209,7 +248,7 @@ fn parse_with(
     let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
     let batch = options.batch.filter(|_| !is_unused);
     let remarks = Remarks::of_model(&remarks);
-    Ok(Model { file_name, graph, simplified, remarks, batch, defaults, states })
+    Ok(Model { file_name, graph, simplified, remarks, batch, defaults, states, is_as_in_file })
 }
 
 /// Returns the graph after all passes; `path` is the model's path.

@@ -28,8 +28,9 @@ pub use coverage::Coverage;
 pub use npukit_target::{
     Bound, CosimCycles, CosimDifference, CosimPart, ErrorLocation, Finding, FlagTime, HostAccess, HostAnswer,
     HostBits, HostCompletion, HostPlace, HostRegister, HostStepReport, HostWord, InstructionTime, KindTime,
-    LayerTime, Lint, MemoryReport, PhaseTime, Preset, Problem, ProgramReport, Roofline, Saturation,
-    Saturations, Severity, TimeReport, TraceReport, UnitTime, Wait,
+    LanguageBound, LanguageLayers, LanguagePart, LanguagePoint, LanguageStep, LanguageTime, LayerTime, Lint,
+    MemoryReport, PhaseTime, Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity,
+    TimeReport, TraceReport, Traffic, UnitTime, Wait,
 };
 pub use quantize::{Candidate as QuantizationCandidate, QuantizedTensor, Report as QuantizationReport};
 pub use rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};

@@ -1,7 +1,7 @@
 //! List of accelerators, and parsing of names: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`. The
 //! last two may be followed by `@SYSTEM` and by parameters such as `,array_size=8`.
 
-mod list;
+pub(crate) mod list;
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use npukit_target::{
 
 use crate::error::Error;
 use crate::model::confined::Confined;
-pub use list::{default_target, targets};
+pub use list::{default_target, first_instance, targets};
 
 /// Returns the accelerator called `name`.
 ///

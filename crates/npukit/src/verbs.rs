@@ -20,6 +20,7 @@
 pub mod asm;
 pub mod bench;
 pub mod bug_report;
+pub mod build;
 pub mod check;
 pub mod compile;
 pub mod conform;

@@ -37,14 +37,14 @@ pub use element::{ElementType, Storage};
 pub use field::{Element, Factors, Products};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
-pub use quantized::{Quantized, Ties, quantized};
+pub use quantized::{Quantized, Ties, nearest_code, quantized};
 pub use row_format::{Codes, RowFormat};
 pub use saturation::{Overshoot, Saturations};
 pub use sha256::Sha256;
 pub use simd::{
     ArrayWeights, BLOCK, Bf16, BlockRow, BlockWeights, PANEL, Panel, Path, Pixels, Pointwise, Rows, Scaling,
-    WEIGHT_BLOCK_BYTES, array_product, array_product_on, block_product, block_product_on, float_product,
-    float_product_on, fp16bp8_product, pointwise, pointwise_on,
+    WEIGHT_BLOCK_BYTES, array_product, array_product_on, block_product, block_product_on, dot, dot_products,
+    dot_products_on, float_product, float_product_on, fp16bp8_product, pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use split_mix::SplitMix64;

@@ -169,6 +169,18 @@ impl Tensor {
         }
     }
 
+    /// Returns the elements without their shape if they are floats of any width.
+    ///
+    /// # Errors
+    ///
+    /// The tensor itself, if its elements are not floats.
+    pub fn into_f32(self) -> Result<Vec<f32>, Self> {
+        match self.data {
+            TensorData::F32(values) => Ok(values),
+            data => Err(Self { data, ..self }),
+        }
+    }
+
     /// Returns the elements as real numbers. Exact, except that 64-bit integers beyond 2^53 are
     /// rounded to nearest.
     pub fn reals(&self) -> Vec<f64> {

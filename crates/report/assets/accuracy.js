@@ -67,7 +67,7 @@
       const part = (title, content) => content && h("div", {}, h("h3", {}, title), content);
       body.append(h("p", {}, words(accuracy)),
         h("div", { class: "columns" }, part("By class", byClass(accuracy)), part("Most frequent confusions", confusions(accuracy))));
-      const samples = part("Samples that are furthest off", worst(accuracy));
+      const samples = part(list(accuracy.worst).some(({ label, predicted }) => label !== predicted) ? "Samples that are furthest off" : "Least certain samples, all right", worst(accuracy));
       if (samples) body.append(samples);
     },
   });

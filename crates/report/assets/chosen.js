@@ -7,7 +7,7 @@ npukit.chosen = (() => {
   function facts({ time, comparison }) {
     return [
       time && ["Cycles", `${int(time.cycles)} (${percent(time.share)})`],
-      time && ["MACs", int(time.macs)],
+      time && ["MACs", int(time.macs_computed)],
       time && ["Utilization", percent(time.utilization)],
       time?.roofline && ["Versus roofline", `${ratio(time.roofline.distance)} the ${time.roofline.bound} bound`],
       comparison && known(comparison.own_max_abs_error) && ["Own error", short(comparison.own_max_abs_error)],

@@ -18,7 +18,7 @@
         show: (row) => (row.time ? bar(row.time.share / widest, percent(row.time.share)) : null) },
       number("first", "first cycle", timeOf("first_cycle"), int, "First cycle in which a unit works for the layer; layers overlap, because units work ahead"),
       number("last", "last cycle", timeOf("last_cycle"), int, "Last cycle in which a unit works for the layer"),
-      number("macs", "MACs", timeOf("macs"), int, "Multiply-accumulates"),
+      number("macs", "MACs", timeOf("macs_computed"), int, "Multiply-accumulates that the program computes"),
       number("utilization", "utilization", timeOf("utilization"), percent,
         "Utilization of the multipliers from the layer's first to its last cycle"),
       { key: "bound", label: "bound", value: boundOf("bound"), hint: "Limit of the layer according to the roofline",

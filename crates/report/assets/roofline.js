@@ -11,9 +11,8 @@
   const spanOf = (time) => (known(time.first_cycle) && known(time.last_cycle) ? time.last_cycle - time.first_cycle + 1 : time.cycles);
 
   /// Returns the MACs per cycle with all multipliers busy, derived from the layers; null if no layer has any.
-  /// Layers that need fewer multiplications than their MACs give larger quotients.
   function peakOf(layers) {
-    const peaks = layers.map(({ time }) => (time.utilization > 0 ? time.macs / (time.utilization * spanOf(time)) : null)).filter(known);
+    const peaks = layers.map(({ time }) => (time.utilization > 0 ? time.macs_computed / (time.utilization * spanOf(time)) : null)).filter(known);
     return peaks.length ? Math.min(...peaks) : null;
   }
 

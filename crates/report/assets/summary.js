@@ -55,7 +55,7 @@
   function beyond(of) {
     const rate = `${short(of.frames, 4)} frames/s`;
     if (of.host) return `${rate}; ${parts(of)}`;
-    return of.hostSteps > 0 ? `at most ${rate} (accelerator alone; ${plural(of.hostSteps, "host step")} not counted)` : rate;
+    return of.hostSteps > 0 ? `at most ${rate} (accelerator alone; ${plural(of.hostSteps, "host step")} not counted: not comparable with other targets)` : rate;
   }
 
   function tiles(run) {

@@ -23,7 +23,7 @@ pub mod rtl;
 mod segments;
 pub mod sim;
 
-pub use config::compile_options::{CompileOptions, Measures, TypicalInputs};
+pub use config::compile_options::{CompileOptions, Measures, ModelReading, TypicalInputs};
 pub use config::name::{artifact_stem, instance_name};
 pub use config::options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use config::parameters::{Setting, leaves, split_parameters, with_parameters};
@@ -42,12 +42,15 @@ pub use contract::cosim::{
 pub use contract::diagram;
 pub use contract::instance::asm_program::{AsmOptions, AsmProgram, ProgramText, program_text};
 pub use contract::instance::compile_estimate::CompileEstimate;
-pub use contract::instance::generator::{Generator, GeneratorOptions, LanguageModel, MakeProgram, Step};
+pub use contract::instance::generator::{
+    Generator, GeneratorOptions, KeysAndValues, LanguageModel, MakeProgram, Step, Tokens, added_cycles,
+    locked,
+};
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,
     HostStream, HostWord,
 };
-pub use contract::instance::info::{InstanceInfo, Scaling};
+pub use contract::instance::info::{InstanceInfo, LanguageForm, Scaling};
 pub use contract::instance::text::{Assembled, Disassembled};
 pub use contract::instance::{GraphForm, Instance};
 pub use contract::machine::view::{Shown, View};
@@ -85,6 +88,10 @@ pub use report::activity::{Activity, CountedMemory, Counts, MacType, MemoryClass
 pub use report::area::{Area, block_rams, ultra_rams};
 pub use report::benchmark::{Bar, Benchmark, Figure, Measure};
 pub use report::breakdown::{Breakdown, LayerCycles, LayerWork, OUTSIDE, SPAN_NOTE, Spent, Whole, share};
+pub use report::language::{
+    LanguageBound, LanguageLayers, LanguagePart, LanguagePoint, LanguageStep, LanguageTime,
+    LanguageTimeOptions, Traffic,
+};
 pub use report::term::Term;
 pub use report::time::{
     Bound, CycleSpan, FlagTime, InstructionTime, KindTime, LayerTime, MeasuredSamples, Pace, Roofline,

@@ -4,6 +4,7 @@ pub mod activity;
 pub mod area;
 pub mod benchmark;
 pub mod breakdown;
+pub mod language;
 pub mod term;
 pub mod time;
 pub mod trace;

@@ -66,6 +66,8 @@ fn adds_up(name: &str, report: &TimeReport) {
     assert_eq!(report.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), whole, "{name}: by kind");
     if !report.layers.is_empty() {
         assert_eq!(report.layers.iter().map(|layer| layer.cycles).sum::<u64>(), whole, "{name}: by layer");
+        let macs = report.layers.iter().map(|layer| layer.macs_computed).sum::<u64>();
+        assert!(report.macs_computed.is_none_or(|all| all == macs), "{name}: {macs} MACs computed by layer");
     }
     if !report.instructions.is_empty() {
         let sum = report.instructions.iter().map(|one| one.cycles).sum::<u64>();

@@ -16,6 +16,10 @@ pub struct Agreement {
 }
 
 impl Agreement {
+    /// Largest relative difference that rounding of 24-bit mantissas causes in networks of a
+    /// hundred layers.
+    pub const ROUNDING: f64 = 1e-3;
+
     /// Returns the difference as a fraction of the largest output; 0 if both are 0.
     pub fn share(&self) -> f64 {
         if self.difference == 0.0 { 0.0 } else { self.difference / self.largest }
@@ -24,13 +28,9 @@ impl Agreement {
     /// Whether the difference is small enough to come from float rounding in another order of
     /// operations.
     pub fn is_rounding(&self) -> bool {
-        self.share() <= ROUNDING
+        self.share() <= Self::ROUNDING
     }
 }
-
-/// Largest relative difference that rounding of 24-bit mantissas causes in networks of a hundred
-/// layers.
-const ROUNDING: f64 = 1e-3;
 
 /// Evaluates both graphs on one pseudorandom sample for each of `seeds`, with elements from -1 to
 /// 1.

@@ -17,6 +17,7 @@ from .differences import diff
 from .errors import Error
 from .exploration import Exploration, explore, search
 from .frameworks import from_keras, from_torch
+from .languages import Answer, LanguageModel, Token, generate, language_model
 from .machines import Machine, Words, assemble, disassemble, machine
 from .models import Model, load, zoo, zoo_names
 from .programs import Program, read
@@ -26,17 +27,20 @@ from .targets import Target, target, targets
 __version__ = _version()
 
 __all__ = [
+    "Answer",
     "Check",
     "Comparison",
     "Difference",
     "Error",
     "Exploration",
+    "LanguageModel",
     "Machine",
     "Model",
     "Program",
     "Proof",
     "Report",
     "Target",
+    "Token",
     "Trace",
     "Words",
     "assemble",
@@ -47,6 +51,8 @@ __all__ = [
     "frameworks",
     "from_keras",
     "from_torch",
+    "generate",
+    "language_model",
     "load",
     "machine",
     "read",

@@ -46,6 +46,8 @@ _KEYWORDS: dict[str, tuple[str, Callable[[str], str], str]] = {
     "compare": ("layers", str, "True"),
     "crop": ("preprocess", str, '{"crop": True}'),
     "dim": ("sizes", _named, ""),
+    "draft": ("draft", str, ""),
+    "halve": ("halve", str, "True"),
     "hardware": ("meaning", _text, '"hardware"'),
     "host": ("host", _pair, ""),
     "input": ("x", str, ""),

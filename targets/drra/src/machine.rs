@@ -29,7 +29,7 @@ use crate::machine::exec::sequencer::{Notice, execute};
 use crate::machine::exec::swb;
 use crate::machine::exec::word::Word;
 use crate::machine::fault::{Fault, FaultKind};
-use crate::machine::state::{CellState, Dpu};
+use crate::machine::state::{CellSetting, CellState, Dpu};
 use crate::program::binary::Image;
 
 pub use bench::{Memory, MemoryKind};
@@ -62,6 +62,18 @@ pub struct Machine<W: Word = i16> {
     warnings: Warnings,
     /// Record of unwritten words, if reading one is a fault.
     shadow: Option<Box<Shadow>>,
+}
+
+/// State of all cells, without data words and times. It decides the routes, addresses and
+/// operations of a call, together with its program.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting(Vec<CellSetting>);
+
+impl Setting {
+    /// Returns the setting as text, to compare it. Calls from equal settings behave equally.
+    pub fn text(&self) -> String {
+        format!("{:?}", self.0)
+    }
 }
 
 /// Reason why a program cannot be loaded.
@@ -232,15 +244,23 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// Sets how memories, buffers and data registers read that the program has not written: as
-    /// zeros, as random words, or as a fault.
+    /// Sets the result of reading memories, buffers and data registers that the program has not
+    /// written: zeros, random words, or a fault.
     pub fn unset(&mut self, unset: UninitMemory) {
         self.input.unset(unset);
         self.output.unset(unset);
         self.shadow = (unset == UninitMemory::Poison).then(|| Box::new(Shadow::new(&self.cells)));
-        let UninitMemory::Garbage(seed) = unset else { return };
-        let mut next = garbage(seed);
-        let mut word = || W::garbage(next());
+        match unset {
+            UninitMemory::Garbage(seed) => {
+                let mut next = garbage(seed);
+                self.fill(|| W::garbage(next()));
+            }
+            UninitMemory::Zero | UninitMemory::Poison => self.fill(W::default),
+        }
+    }
+
+    /// Fills the memories and data registers of all cells.
+    fn fill(&mut self, mut word: impl FnMut() -> W) {
         for cell in &mut self.cells {
             let rows = cell.rfs.iter_mut().map(|rf| &mut rf.rows);
             let rows = rows.chain(cell.iosrams.iter_mut().map(|part| &mut part.rows));
@@ -328,7 +348,7 @@ impl<W: Word> Machine<W> {
 
     /// Starts the program without computing a cycle.
     pub(crate) fn begin(&mut self) {
-        (self.warnings, self.halted) = (Warnings::default(), 0);
+        (self.warnings, self.halted, self.transfers) = (Warnings::default(), 0, Transfers::default());
         for index in 0..self.cells.len() {
             let start = self.start(index);
             let cell = &mut self.cells[index];
@@ -464,15 +484,14 @@ impl<W: Word> Machine<W> {
         Ok(())
     }
 
-    /// Returns, as text, the state of all cells except data words and times. Calls from equal
-    /// settings behave equally.
-    pub(crate) fn setting(&self) -> String {
-        let of = |cell: &CellState<W>| {
-            let CellState { sequencer, ports, swb, dpus, .. } = cell;
-            let dpus: Vec<_> = dpus.iter().map(|dpu| (dpu.configs, dpu.config)).collect();
-            format!("{:?} {} {ports:?} {swb:?} {dpus:?}\n", sequencer.regs, sequencer.flags)
-        };
-        self.cells.iter().map(of).collect()
+    /// Returns the state of all cells, without data words and times.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting(self.cells.iter().map(CellState::setting).collect())
+    }
+
+    /// Takes over the setting that a call on another fabric left.
+    pub(crate) fn take_setting(&mut self, setting: &Setting) {
+        self.cells.iter_mut().zip(&setting.0).for_each(|(cell, setting)| cell.take_setting(setting));
     }
 
     /// Returns the position of every cell, one line per cell.

@@ -7,13 +7,14 @@
 //! | `gather` | which elements of a tensor form the words of a vector |
 //! | `kernels`, `call` | kernel functions, and the inputs and outputs of a kernel call |
 //! | `executable` | a plan with its kernels as programs |
-//! | `driver` | runs an executable for a sample |
+//! | `driver`, `fabrics` | runs an executable for a sample, its kernel calls on simulated fabrics |
 
 pub(crate) mod artifact;
 pub(crate) mod binary;
 pub(crate) mod call;
 pub(crate) mod driver;
 pub(crate) mod executable;
+mod fabrics;
 pub(crate) mod gather;
 pub(crate) mod kernels;
 pub(crate) mod plan;

@@ -12,6 +12,7 @@ pub(crate) mod usage;
 use std::collections::BTreeMap;
 
 pub use npukit_lower::{HostOp, HostStep};
+use npukit_target::ModelReading;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -48,6 +49,8 @@ pub struct Program {
     pub choices: BTreeMap<String, String>,
     /// Warnings for the user of the program.
     pub warnings: Vec<String>,
+    /// Options with which its model was read.
+    pub reading: ModelReading,
 }
 
 /// Bytes at a fixed address.
@@ -139,6 +142,7 @@ impl Program {
             fractions: BTreeMap::new(),
             choices: BTreeMap::new(),
             warnings: Vec::new(),
+            reading: ModelReading::new(),
         }
     }
 

@@ -41,6 +41,7 @@ npukit_base::internals!(
     host = program::host,
     pccx_lab = clock::pccx_lab,
     language = target::language,
+    language_cost = target::language_cost,
     lower = lower,
     op = isa::op,
     program = program,

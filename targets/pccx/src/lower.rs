@@ -32,11 +32,13 @@ pub(crate) mod weight_bits;
 mod work;
 
 use npukit_base::counted;
+use npukit_graph::language::DecoderError;
 use npukit_graph::quantize::rows::RowsError;
 use npukit_graph::{Graph, Node, NodeId};
 use npukit_target::Phase;
 use thiserror::Error;
 
+pub use code::reads_cache;
 pub use ops::Weights;
 pub use options::{
     Activations, Gelu, Isa, Kv, Norms, OPTIONS, Options, Rotations, Scales, WeightBits, WeightPath,
@@ -88,6 +90,14 @@ pub enum LowerError {
         /// Reason why the size is unsupported.
         error: WeightError,
     },
+    /// The text from which weights are chosen is invalid.
+    #[error("text for calibration: {0}")]
+    Calibration(#[from] DecoderError),
+    /// A language model with several values of a token between layers.
+    #[error(
+        "a model with {0} streams of values, such as Gemma 3N, is not compiled: use a model with one, or leave out `--target` to compute in float"
+    )]
+    Streams(usize),
     /// Internal error of the compiler.
     #[error("the compiler made {0} that does not fit: an error in npukit")]
     Fault(&'static str),
@@ -229,7 +239,8 @@ fn lower(
     let mut warnings = warnings(&layers, &reports);
     warnings.extend(weights.worst());
     let program = Program { reading: config.reading, ..code.finish(options.isa == Isa::Ext) };
-    let host = Host { graph: slots, layers: reports, choices: options.choices(), warnings, words };
+    let (layers, choices) = (reports, options.choices());
+    let host = Host { graph: slots, layers, choices, warnings, words, ..Host::default() };
     let executable = Executable { program, host };
     check_orders(config, &executable)?;
     Ok((executable, plan))
@@ -274,7 +285,7 @@ fn results(layers: &Layers, step: &Step) -> Vec<String> {
 
 /// Checks the finished program: no data is used before it is written or while an asynchronous
 /// instruction still writes it, and hardware executes each instruction like the machine.
-fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
+pub(crate) fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
     let _phase = Phase::begin("check program");
     let found = crate::check::findings(config, &executable.program, &executable.host);
     match found.into_iter().find(npukit_target::Finding::is_error) {

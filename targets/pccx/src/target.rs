@@ -7,6 +7,7 @@ mod diagram;
 pub(crate) mod generate;
 mod instance;
 pub(crate) mod language;
+pub(crate) mod language_cost;
 mod machine;
 mod program;
 pub(crate) mod terms;

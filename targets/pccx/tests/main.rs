@@ -30,6 +30,8 @@ mod host;
 mod isa;
 #[path = "main/language.rs"]
 mod language;
+#[path = "main/language_cost.rs"]
+mod language_cost;
 #[path = "main/lint.rs"]
 mod lint;
 #[path = "main/literal.rs"]

@@ -10,24 +10,28 @@
 //     FP18BP10            18            10           4
 //     FP32BP16            32            16           4
 //
-// Vectors lie behind each other in a bank; where they are no whole words of its bus, they share words. Instructions come on an
-// AXI stream, performance samples go out on another. `bus_error` stays high after a response that was
-// not OKAY. The reset is synchronous and active high; it leaves memories and weights as they are.
+// Vectors lie behind each other in a bank; where they are no whole words of its bus, they share
+// words. Instructions come on an AXI stream, performance samples go out on another. `bus_error`
+// stays high after a response that was not OKAY. The reset is synchronous and active high; it
+// leaves memories and weights as they are.
 //
-// The defaults compute what the specification says in the cycles of the released circuit, but for bursts
-// that this would let cross 4 KiB. Its defects are parameters: LOSES_ADDITIONS (see tcu_accumulators),
-// MOVES_WRITES (a change of a bank's offset moves writes whose addresses are still to be made), and
-// CROSSES_BY_A_BEAT (see tcu_burst_splitter). LOOKUP_TABLES is an extension that the released design
-// does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
+// The defaults compute what the specification says in the cycles of the released circuit, but for
+// bursts that this would let cross 4 KiB. Its defects are parameters: LOSES_ADDITIONS (see
+// tcu_accumulators), MOVES_WRITES (a change of a bank's offset moves writes whose addresses are
+// still to be made), and CROSSES_BY_A_BEAT (see npu_burst_splitter). LOOKUP_TABLES is an extension
+// that the released design does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
 //
-// What the page of the instruction set says otherwise than the released circuit does are parameters, too: VALUE_IN_OPERAND1,
-// NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG (see tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and
-// offsets of OFFSET_BITS in addresses of AXI_ADDRESS_BITS.
+// What the page of the instruction set says otherwise than the released circuit does are
+// parameters, too: VALUE_IN_OPERAND1, NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG
+// (see tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and offsets of OFFSET_BITS in
+// addresses of AXI_ADDRESS_BITS.
 //
-// LOCAL_QUEUE_DEPTH and the four behind it are limits of the released circuit that a unit may be without: LOCAL_QUEUE_DEPTH runs wait
-// in front of local memory on the array's side, and two each on the others, so that the decoder goes on;
-// with it OVERLAPPED_DRAM has transfers of both banks under way together, and DOUBLE_WEIGHTS loads weights
-// beside those at work; PIPELINED_SIMD has the accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each direction.
+// LOCAL_QUEUE_DEPTH and the four behind it are limits of the released circuit that a unit may be
+// without: LOCAL_QUEUE_DEPTH runs wait in front of local memory on the array's side, and two each
+// on the others, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both banks
+// under way together, and DOUBLE_WEIGHTS loads weights beside those at work; PIPELINED_SIMD has the
+// accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each
+// direction.
 //
 // Source: the specification's 2, 3 and 9.
 module tcu #(
@@ -58,6 +62,7 @@ module tcu #(
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit PIPELINED_SIMD = 1'b0,
     parameter int unsigned OUTSTANDING_BURSTS = 0,
+    parameter bit REGISTERED_ROWS = 1'b0,
     parameter bit VALUE_IN_OPERAND1 = 1'b0,
     parameter int unsigned OFFSET_BITS = 16,
     parameter int unsigned AXI_ADDRESS_BITS = 32,
@@ -66,8 +71,8 @@ module tcu #(
     parameter bit FIXED_TABLES = 1'b0,
     parameter bit INVALID_SAMPLES = 1'b0
 ) (
-    input logic clock,
-    input logic reset,
+    input logic clk_i,
+    input logic rst_i,
 
     output logic timeout,
     output logic tracepoint,
@@ -164,23 +169,26 @@ module tcu #(
 
   localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS;
   localparam int unsigned STORED_BITS = ARRAY_SIZE * SLOT_BYTES * 8;
-  localparam int unsigned L = $clog2(LOCAL_DEPTH);
-  localparam int unsigned A = $clog2(ACCUMULATOR_DEPTH);
-  localparam int unsigned D0 = $clog2(DRAM0_DEPTH);
-  localparam int unsigned D1 = $clog2(DRAM1_DEPTH);
-  localparam int unsigned D = tcu_pkg::larger(D0, D1);
-  localparam int unsigned STRIDE0_BITS = STRIDE0_DEPTH > 1 ? $clog2(STRIDE0_DEPTH) : 1;
-  localparam int unsigned STRIDE1_BITS = STRIDE1_DEPTH > 1 ? $clog2(STRIDE1_DEPTH) : 1;
-  localparam int unsigned REGISTER_BITS = SIMD_REGISTERS_DEPTH > 0 ? $clog2(SIMD_REGISTERS_DEPTH + 1) : 1;
+  localparam int unsigned LOCAL_BITS = $clog2(LOCAL_DEPTH);
+  localparam int unsigned ACCUMULATOR_BITS = $clog2(ACCUMULATOR_DEPTH);
+  localparam int unsigned DRAM0_BITS = $clog2(DRAM0_DEPTH);
+  localparam int unsigned DRAM1_BITS = $clog2(DRAM1_DEPTH);
+  localparam int unsigned DRAM_BITS = npu_pkg::larger(DRAM0_BITS, DRAM1_BITS);
+  localparam int unsigned STRIDE0_BITS = npu_pkg::index_bits(STRIDE0_DEPTH);
+  localparam int unsigned STRIDE1_BITS = npu_pkg::index_bits(STRIDE1_DEPTH);
+  localparam int unsigned REGISTER_BITS = npu_pkg::index_bits(SIMD_REGISTERS_DEPTH + 1);
 
   // Transfers of a bank that wait: as many as in front of local memory.
   localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : 2;
 
   // As the decoder has it.
-  localparam int unsigned INSTRUCTION_BITS =
-      tcu_pkg::whole_bytes(tcu_pkg::address0_bits(L, A) + $clog2(STRIDE0_DEPTH))
-      + tcu_pkg::whole_bytes(tcu_pkg::address1_bits(L, A, D) + $clog2(STRIDE1_DEPTH))
-      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(L, A, D, $clog2(SIMD_REGISTERS_DEPTH + 1), LOOKUP_TABLES)) + 8;
+  localparam int unsigned INSTRUCTION_BITS = 8
+      + tcu_pkg::whole_bytes(
+          tcu_pkg::address0_bits(LOCAL_BITS, ACCUMULATOR_BITS) + $clog2(STRIDE0_DEPTH))
+      + tcu_pkg::whole_bytes(
+          tcu_pkg::address1_bits(LOCAL_BITS, ACCUMULATOR_BITS, DRAM_BITS) + $clog2(STRIDE1_DEPTH))
+      + tcu_pkg::whole_bytes(tcu_pkg::value2_bits(
+          LOCAL_BITS, ACCUMULATOR_BITS, DRAM_BITS, $clog2(SIMD_REGISTERS_DEPTH + 1), LOOKUP_TABLES));
 
   if (ARRAY_SIZE < 2 || ARRAY_SIZE > 256) begin : gen_array_size
     $error("ARRAY_SIZE %0d: must be 2 to 256", ARRAY_SIZE);
@@ -195,7 +203,7 @@ module tcu #(
   if (STORED_BITS + (STORED_BITS % AXI_BITS != 0 ? AXI_BITS - 8 : 0) > 256 * AXI_BITS) begin : gen_beats
     $error("a vector of %0d bits on a bus of %0d bits: must be in 256 words", STORED_BITS, AXI_BITS);
   end
-  if (LOCAL_DEPTH < 2 || ACCUMULATOR_DEPTH < 2 || DRAM0_DEPTH < 2 || DRAM1_DEPTH < 2 || D > 32) begin : gen_depth
+  if (LOCAL_DEPTH < 2 || ACCUMULATOR_DEPTH < 2 || DRAM0_DEPTH < 2 || DRAM1_DEPTH < 2 || DRAM_BITS > 32) begin : gen_depth
     $error("depths must be 2 or more, those of DRAM at most 2^32");
   end
   if (SIMD_REGISTERS_DEPTH > 16 || NUMBER_OF_THREADS < 1 || NUMBER_OF_THREADS > 2) begin : gen_rest
@@ -228,14 +236,12 @@ module tcu #(
   // Instructions.
   logic stream_valid, stream_ready, valid, ready;
   logic [INSTRUCTION_BITS-1:0] stream_instruction, instruction;
-  logic [1:0] unused_instructions;
 
   tcu_instruction_stream #(
       .STREAM_BYTES     (INSTRUCTION_AXI_BITS / 8),
       .INSTRUCTION_BYTES(INSTRUCTION_BITS / 8)
   ) instruction_stream (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .stream_valid     (instruction_tvalid),
       .stream_ready     (instruction_tready),
       .stream_data      (instruction_tdata),
@@ -245,38 +251,29 @@ module tcu #(
       .instruction      (stream_instruction)
   );
 
-  tcu_queue #(
-      .WIDTH(INSTRUCTION_BITS)
-  ) instructions (
-      .clock,
-      .reset,
-      .in_valid (stream_valid),
-      .in_ready (stream_ready),
-      .in_data  (stream_instruction),
-      .out_valid(valid),
-      .out_ready(ready),
-      .out_data (instruction),
-      .count    (unused_instructions)
+  npu_queue #(.WIDTH(INSTRUCTION_BITS)) instructions (
+      .clock(clk_i), .reset(rst_i),
+      .in_valid(stream_valid), .in_ready(stream_ready), .in_data(stream_instruction),
+      .out_valid(valid), .out_ready(ready), .out_data(instruction)
   );
 
+  // What the decoder hands out: runs of local memory and of DRAM, and who takes part in them.
   logic [3:0] local_valid, local_ready;
   logic [1:0] local_write, dram_valid, dram_ready;
-  logic load_valid, load_ready;
-  logic local_descending, route_zeroes, zeroes, array_load;
-  logic accumulator_simd, accumulator_reads, accumulator_writes, accumulator_loads, accumulates;
-  logic route_valid, route_ready, array_valid, array_ready, accumulator_valid, accumulator_ready;
-  logic host_valid, host_ready, host_bank, host_write, configures;
-  logic [L-1:0] local_address, size;
-  logic [A-1:0] accumulator_address, accumulator_read_address;
-  logic [D-1:0] dram_address;
+  logic load_valid, load_ready, route_valid, route_ready, array_valid, array_ready;
+  logic accumulator_valid, accumulator_ready, host_valid, host_ready, host_bank, host_write;
+  logic local_descending, configures, stops_samples;
+  logic [LOCAL_BITS-1:0] local_address, size;
+  logic [ACCUMULATOR_BITS-1:0] accumulator_address, accumulator_read_address;
+  logic [DRAM_BITS-1:0] dram_address;
   logic [STRIDE0_BITS-1:0] local_stride;
   logic [STRIDE1_BITS-1:0] other_stride;
-  logic [REGISTER_BITS-1:0] simd_left, simd_right, simd_destination;
+  logic [2:0][REGISTER_BITS-1:0] codes;
   logic [31:0] configure_value;
-  logic array_repeats, stops_samples;
-  logic [1:0] route_kind;
-  logic [4:0] simd_op;
-  logic [3:0] configure_number;
+  tcu_pkg::route_t route;
+  tcu_pkg::rows_t array_rows;
+  tcu_pkg::command_t command;
+  tcu_pkg::register_e configure_number;
 
   tcu_decoder #(
       .LOCAL_DEPTH         (LOCAL_DEPTH),
@@ -295,9 +292,42 @@ module tcu #(
       .NOOP_MOVES          (NOOP_MOVES),
       .FIXED_TABLES        (FIXED_TABLES)
   ) decoder (
+      .clock(clk_i), .reset(rst_i),
       .instruction_valid(valid),
       .instruction_ready(ready),
-      .*
+      .instruction,
+      .local_valid,
+      .local_ready,
+      .local_write,
+      .local_descending,
+      .local_address,
+      .local_stride,
+      .size,
+      .route_valid,
+      .route_ready,
+      .route,
+      .array_valid,
+      .array_ready,
+      .array_rows,
+      .load_valid,
+      .load_ready,
+      .accumulator_valid,
+      .accumulator_ready,
+      .command,
+      .accumulator_address,
+      .other_stride,
+      .accumulator_read_address,
+      .codes,
+      .host_valid,
+      .host_ready,
+      .host_bank,
+      .host_write,
+      .dram_valid,
+      .dram_ready,
+      .dram_address,
+      .configures,
+      .configure_number,
+      .configure_value
   );
 
   // Registers and samples.
@@ -310,8 +340,7 @@ module tcu #(
       .TIMEOUT    (TIMEOUT),
       .OFFSET_BITS(OFFSET_BITS)
   ) configuration (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .holds     (valid),
       .accepts   (valid && ready),
       .configures,
@@ -327,9 +356,9 @@ module tcu #(
 
   // High in the cycle after the interval of samples was set to 0.
   if (INVALID_SAMPLES) begin : gen_stops
-    always_ff @(posedge clock) begin
-      stops_samples <= !reset && valid && ready && configures && configure_number == tcu_pkg::REGISTER_SAMPLE_INTERVAL
-          && configure_value[15:0] == '0;
+    always_ff @(posedge clk_i) begin
+      stops_samples <= !rst_i && valid && ready && configures
+          && configure_number == tcu_pkg::REGISTER_SAMPLE_INTERVAL && configure_value[15:0] == '0;
     end
   end else begin : gen_no_stops
     assign stops_samples = 1'b0;
@@ -343,8 +372,7 @@ module tcu #(
       .BLOCK          (SAMPLE_BLOCK_SIZE),
       .INVALID_SAMPLES(INVALID_SAMPLES)
   ) sampler (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .interval  (sample_interval),
       .stops     (stops_samples),
       .program_counter,
@@ -398,8 +426,7 @@ module tcu #(
         .QUEUE_DEPTH    (LOCAL_QUEUE_DEPTH),
         .OVERLAPPED_DRAM(OVERLAPPED_DRAM)
     ) local_memory (
-        .clock,
-        .reset,
+        .clock(clk_i), .reset(rst_i),
         .run_valid     (local_valid),
         .run_ready     (local_ready),
         .run_write     (local_write != '0),
@@ -434,8 +461,7 @@ module tcu #(
         .DEPTH      (LOCAL_DEPTH),
         .STRIDE_BITS(STRIDE0_BITS)
     ) local_memory (
-        .clock,
-        .reset,
+        .clock(clk_i), .reset(rst_i),
         .run_valid     ({local_valid[2] || local_valid[1], local_valid[0]}),
         .run_ready     (port_ready),
         .run_write     (local_write),
@@ -455,10 +481,9 @@ module tcu #(
 
     tcu_host_router #(
         .VECTOR_BITS(VECTOR_BITS),
-        .SIZE_BITS  (L)
+        .SIZE_BITS  (LOCAL_BITS)
     ) host_router (
-        .clock,
-        .reset,
+        .clock(clk_i), .reset(rst_i),
         .route_valid      (host_valid),
         .route_ready      (host_ready),
         .route_bank       (host_bank),
@@ -485,15 +510,13 @@ module tcu #(
 
   tcu_router #(
       .VECTOR_BITS(VECTOR_BITS),
-      .SIZE_BITS  (L),
+      .SIZE_BITS  (LOCAL_BITS),
       .QUEUE_DEPTH(2 * ARRAY_SIZE)
   ) router (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .route_valid,
       .route_ready,
-      .route_kind,
-      .route_zeroes,
+      .route,
       .route_size       (size),
       .offered          (router_offered),
       .taken            (router_taken),
@@ -521,18 +544,16 @@ module tcu #(
       .ARRAY_SIZE  (ARRAY_SIZE),
       .SCALAR_BITS (SCALAR_BITS),
       .BINARY_POINT(BINARY_POINT),
-      .SIZE_BITS   (L),
+      .SIZE_BITS   (LOCAL_BITS),
       .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS),
       .ROWS_AHEAD  (PIPELINED_SIMD),
+      .REGISTERED_ROWS(REGISTERED_ROWS),
       .NOOP_MOVES  (NOOP_MOVES)
   ) array (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .run_valid (array_valid),
       .run_ready (array_ready),
-      .run_load  (array_load),
-      .run_zeroes(zeroes),
-      .run_repeats(array_repeats),
+      .run_rows  (array_rows),
       .run_size  (size),
       .step_valid(array_step_valid),
       .step_ready(array_step_ready),
@@ -550,46 +571,62 @@ module tcu #(
       .loads     (weights_load)
   );
 
-  if (PIPELINED_SIMD) begin : gen_pipeline
-    logic unused_lookups;
-    assign unused_lookups = simd_op[4] || accumulator_loads;
+  // The accumulators, and the commands for single vectors that they get.
+  logic command_valid, command_ready;
+  tcu_pkg::command_t vector_command;
+  logic [ACCUMULATOR_BITS-1:0] write_address, read_address;
+  logic [2:0][REGISTER_BITS-1:0] vector_codes;
 
+  tcu_accumulator_commands #(
+      .ADDRESS_BITS (ACCUMULATOR_BITS),
+      .STRIDE_BITS  (STRIDE1_BITS),
+      .SIZE_BITS    (LOCAL_BITS),
+      .REGISTER_BITS(REGISTER_BITS),
+      .QUEUE_DEPTH  (2 * ARRAY_SIZE)
+  ) commands (
+      .clock(clk_i), .reset(rst_i),
+      .run_valid       (accumulator_valid),
+      .run_ready       (accumulator_ready),
+      .run             (command),
+      .run_address     (accumulator_address),
+      .run_stride      (other_stride),
+      .run_size        (size),
+      .run_read_address(accumulator_read_address),
+      .run_codes       (codes),
+      .step_valid      (accumulator_step_valid),
+      .step_ready      (accumulator_step_ready),
+      .command_valid,
+      .command_ready,
+      .command         (vector_command),
+      .write_address,
+      .read_address,
+      .codes           (vector_codes)
+  );
+
+  if (PIPELINED_SIMD) begin : gen_pipeline
     tcu_accumulator_pipeline #(
-        .ARRAY_SIZE     (ARRAY_SIZE),
-        .SCALAR_BITS    (SCALAR_BITS),
-        .BINARY_POINT   (BINARY_POINT),
-        .DEPTH          (ACCUMULATOR_DEPTH),
-        .REGISTERS      (SIMD_REGISTERS_DEPTH),
-        .REGISTER_BITS  (REGISTER_BITS),
-        .STRIDE_BITS    (STRIDE1_BITS),
-        .SIZE_BITS      (L),
-        .READS_BY_FLAG  (READS_BY_FLAG)
+        .ARRAY_SIZE   (ARRAY_SIZE),
+        .SCALAR_BITS  (SCALAR_BITS),
+        .BINARY_POINT (BINARY_POINT),
+        .DEPTH        (ACCUMULATOR_DEPTH),
+        .REGISTERS    (SIMD_REGISTERS_DEPTH),
+        .REGISTER_BITS(REGISTER_BITS),
+        .READS_BY_FLAG(READS_BY_FLAG)
     ) accumulators (
-        .clock,
-        .reset,
-        .run_valid       (accumulator_valid),
-        .run_ready       (accumulator_ready),
-        .run_is_simd     (accumulator_simd),
-        .run_reads       (accumulator_reads),
-        .run_writes      (accumulator_writes),
-        .run_accumulates (accumulates),
-        .run_address     (accumulator_address),
-        .run_stride      (other_stride),
-        .run_size        (size),
-        .run_read_address(accumulator_read_address),
-        .run_op          (simd_op[3:0]),
-        .run_left        (simd_left),
-        .run_right       (simd_right),
-        .run_destination (simd_destination),
-        .step_valid      (accumulator_step_valid),
-        .step_ready      (accumulator_step_ready),
-        .write_valid     (accumulator_write_valid),
-        .write_ready     (accumulator_write_ready),
-        .write_data      (accumulator_write_data),
-        .read_valid      (accumulator_read_valid),
-        .read_ready      (accumulator_read_ready),
-        .read_data       (accumulator_read_data),
-        .stores          (accumulators_store)
+        .clock(clk_i), .reset(rst_i),
+        .command_valid,
+        .command_ready,
+        .command      (vector_command),
+        .write_address,
+        .read_address,
+        .codes        (vector_codes),
+        .write_valid  (accumulator_write_valid),
+        .write_ready  (accumulator_write_ready),
+        .write_data   (accumulator_write_data),
+        .read_valid   (accumulator_read_valid),
+        .read_ready   (accumulator_read_ready),
+        .read_data    (accumulator_read_data),
+        .stores       (accumulators_store)
     );
   end else begin : gen_stage
     tcu_accumulators #(
@@ -598,202 +635,149 @@ module tcu #(
         .BINARY_POINT   (BINARY_POINT),
         .DEPTH          (ACCUMULATOR_DEPTH),
         .REGISTERS      (SIMD_REGISTERS_DEPTH),
+        .REGISTER_BITS  (REGISTER_BITS),
         .LOOKUP_TABLES  (LOOKUP_TABLES),
         .LOOKUP_DEPTH   (LOOKUP_DEPTH),
-        .REGISTER_BITS  (REGISTER_BITS),
-        .STRIDE_BITS    (STRIDE1_BITS),
-        .SIZE_BITS      (L),
         .LOSES_ADDITIONS(LOSES_ADDITIONS),
         .READS_BY_FLAG  (READS_BY_FLAG)
     ) accumulators (
-        .clock,
-        .reset,
-        .run_valid       (accumulator_valid),
-        .run_ready       (accumulator_ready),
-        .run_is_simd     (accumulator_simd),
-        .run_reads       (accumulator_reads),
-        .run_writes      (accumulator_writes),
-        .run_loads       (accumulator_loads),
-        .run_accumulates (accumulates),
-        .run_address     (accumulator_address),
-        .run_stride      (other_stride),
-        .run_size        (size),
-        .run_read_address(accumulator_read_address),
-        .run_op          (simd_op),
-        .run_left        (simd_left),
-        .run_right       (simd_right),
-        .run_destination (simd_destination),
-        .step_valid      (accumulator_step_valid),
-        .step_ready      (accumulator_step_ready),
-        .write_valid     (accumulator_write_valid),
-        .write_ready     (accumulator_write_ready),
-        .write_data      (accumulator_write_data),
-        .read_valid      (accumulator_read_valid),
-        .read_ready      (accumulator_read_ready),
-        .read_data       (accumulator_read_data),
-        .stores          (accumulators_store)
+        .clock(clk_i), .reset(rst_i),
+        .command_valid,
+        .command_ready,
+        .command      (vector_command),
+        .write_address,
+        .read_address,
+        .codes        (vector_codes),
+        .write_valid  (accumulator_write_valid),
+        .write_ready  (accumulator_write_ready),
+        .write_data   (accumulator_write_data),
+        .read_valid   (accumulator_read_valid),
+        .read_ready   (accumulator_read_ready),
+        .read_data    (accumulator_read_data),
+        .stores       (accumulators_store)
     );
   end
 
   // DRAM.
   logic [1:0] failed;
+  logic [1:0][AXI_BITS-1:0] w_data, r_data;
+  logic [1:0][AXI_BITS/8-1:0] w_strobes;
+  npu_pkg::axi_request_t request0, request1;
+  npu_pkg::axi_response_t response0, response1;
+  logic [1:0][$bits(request0)-1:0] requests;
+  logic [1:0][$bits(response0)-1:0] responses;
 
-  tcu_dram_port #(
-      .ARRAY_SIZE       (ARRAY_SIZE),
-      .SCALAR_BITS      (SCALAR_BITS),
-      .SLOT_BYTES       (SLOT_BYTES),
-      .ADDRESS_BITS     (D0),
-      .STRIDE_BITS      (STRIDE1_BITS),
-      .SIZE_BITS        (L),
-      .AXI_BITS         (AXI_BITS),
-      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
-      .OFFSET_BITS      (OFFSET_BITS),
-      .RUNS             (RUNS),
-      .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
-      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
-      .MOVES_WRITES     (MOVES_WRITES)
-  ) dram0 (
-      .clock,
-      .reset,
-      .offset      (dram_offset[0]),
-      .cache       (dram_cache[0]),
-      .run_valid   (dram_valid[0]),
-      .run_ready   (dram_ready[0]),
-      .run_write   (host_write),
-      .run_address (dram_address[D0-1:0]),
-      .run_stride  (other_stride),
-      .run_size    (size),
-      .step_valid  (dram_step_valid[0]),
-      .step_ready  (dram_step_ready[0]),
-      .write_valid (dram_write_valid[0]),
-      .write_ready (dram_write_ready[0]),
-      .write_data  (dram_write_data[0]),
-      .read_valid  (dram_read_valid[0]),
-      .read_ready  (dram_read_ready[0]),
-      .read_data   (dram_read_data[0]),
-      .failed      (failed[0]),
-      .awvalid     (m_axi_dram0_awvalid),
-      .awready     (m_axi_dram0_awready),
-      .awaddr      (m_axi_dram0_awaddr),
-      .awlen       (m_axi_dram0_awlen),
-      .awcache     (m_axi_dram0_awcache),
-      .wvalid      (m_axi_dram0_wvalid),
-      .wready      (m_axi_dram0_wready),
-      .wdata       (m_axi_dram0_wdata),
-      .wstrb       (m_axi_dram0_wstrb),
-      .wlast       (m_axi_dram0_wlast),
-      .bvalid      (m_axi_dram0_bvalid),
-      .bready      (m_axi_dram0_bready),
-      .bresp       (m_axi_dram0_bresp),
-      .arvalid     (m_axi_dram0_arvalid),
-      .arready     (m_axi_dram0_arready),
-      .araddr      (m_axi_dram0_araddr),
-      .arlen       (m_axi_dram0_arlen),
-      .arcache     (m_axi_dram0_arcache),
-      .rvalid      (m_axi_dram0_rvalid),
-      .rready      (m_axi_dram0_rready),
-      .rdata       (m_axi_dram0_rdata),
-      .rresp       (m_axi_dram0_rresp)
-  );
+  for (genvar bank = 0; bank < 2; bank++) begin : gen_bank
+    localparam int unsigned ADDRESS_BITS = bank == 0 ? DRAM0_BITS : DRAM1_BITS;
 
-  // Whole words of incrementing addresses, normal, unlocked, not privileged.
-  assign m_axi_dram0_awid = '0;
-  assign m_axi_dram0_awsize = 3'($clog2(AXI_BITS / 8));
-  assign m_axi_dram0_awburst = 2'b01;
-  assign m_axi_dram0_awlock = 1'b0;
-  assign m_axi_dram0_awprot = '0;
-  assign m_axi_dram0_awqos = '0;
-  assign m_axi_dram0_arid = '0;
-  assign m_axi_dram0_arsize = 3'($clog2(AXI_BITS / 8));
-  assign m_axi_dram0_arburst = 2'b01;
-  assign m_axi_dram0_arlock = 1'b0;
-  assign m_axi_dram0_arprot = '0;
-  assign m_axi_dram0_arqos = '0;
+    tcu_dram_port #(
+        .ARRAY_SIZE       (ARRAY_SIZE),
+        .SCALAR_BITS      (SCALAR_BITS),
+        .SLOT_BYTES       (SLOT_BYTES),
+        .ADDRESS_BITS     (ADDRESS_BITS),
+        .STRIDE_BITS      (STRIDE1_BITS),
+        .SIZE_BITS        (LOCAL_BITS),
+        .AXI_BITS         (AXI_BITS),
+        .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
+        .OFFSET_BITS      (OFFSET_BITS),
+        .RUNS             (RUNS),
+        .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
+        .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
+        .MOVES_WRITES     (MOVES_WRITES)
+    ) dram (
+        .clock(clk_i), .reset(rst_i),
+        .offset     (dram_offset[bank]),
+        .cache      (dram_cache[bank]),
+        .run_valid  (dram_valid[bank]),
+        .run_ready  (dram_ready[bank]),
+        .run_write  (host_write),
+        .run_address(dram_address[ADDRESS_BITS-1:0]),
+        .run_stride (other_stride),
+        .run_size   (size),
+        .step_valid (dram_step_valid[bank]),
+        .step_ready (dram_step_ready[bank]),
+        .write_valid(dram_write_valid[bank]),
+        .write_ready(dram_write_ready[bank]),
+        .write_data (dram_write_data[bank]),
+        .read_valid (dram_read_valid[bank]),
+        .read_ready (dram_read_ready[bank]),
+        .read_data  (dram_read_data[bank]),
+        .failed     (failed[bank]),
+        .request    (requests[bank]),
+        .w_data     (w_data[bank]),
+        .w_strobes  (w_strobes[bank]),
+        .response   (responses[bank]),
+        .r_data     (r_data[bank])
+    );
+  end
 
-  tcu_dram_port #(
-      .ARRAY_SIZE       (ARRAY_SIZE),
-      .SCALAR_BITS      (SCALAR_BITS),
-      .SLOT_BYTES       (SLOT_BYTES),
-      .ADDRESS_BITS     (D1),
-      .STRIDE_BITS      (STRIDE1_BITS),
-      .SIZE_BITS        (L),
-      .AXI_BITS         (AXI_BITS),
-      .AXI_ADDRESS_BITS (AXI_ADDRESS_BITS),
-      .OFFSET_BITS      (OFFSET_BITS),
-      .RUNS             (RUNS),
-      .REMEMBERED       (OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2),
-      .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT),
-      .MOVES_WRITES     (MOVES_WRITES)
-  ) dram1 (
-      .clock,
-      .reset,
-      .offset      (dram_offset[1]),
-      .cache       (dram_cache[1]),
-      .run_valid   (dram_valid[1]),
-      .run_ready   (dram_ready[1]),
-      .run_write   (host_write),
-      .run_address (dram_address[D1-1:0]),
-      .run_stride  (other_stride),
-      .run_size    (size),
-      .step_valid  (dram_step_valid[1]),
-      .step_ready  (dram_step_ready[1]),
-      .write_valid (dram_write_valid[1]),
-      .write_ready (dram_write_ready[1]),
-      .write_data  (dram_write_data[1]),
-      .read_valid  (dram_read_valid[1]),
-      .read_ready  (dram_read_ready[1]),
-      .read_data   (dram_read_data[1]),
-      .failed      (failed[1]),
-      .awvalid     (m_axi_dram1_awvalid),
-      .awready     (m_axi_dram1_awready),
-      .awaddr      (m_axi_dram1_awaddr),
-      .awlen       (m_axi_dram1_awlen),
-      .awcache     (m_axi_dram1_awcache),
-      .wvalid      (m_axi_dram1_wvalid),
-      .wready      (m_axi_dram1_wready),
-      .wdata       (m_axi_dram1_wdata),
-      .wstrb       (m_axi_dram1_wstrb),
-      .wlast       (m_axi_dram1_wlast),
-      .bvalid      (m_axi_dram1_bvalid),
-      .bready      (m_axi_dram1_bready),
-      .bresp       (m_axi_dram1_bresp),
-      .arvalid     (m_axi_dram1_arvalid),
-      .arready     (m_axi_dram1_arready),
-      .araddr      (m_axi_dram1_araddr),
-      .arlen       (m_axi_dram1_arlen),
-      .arcache     (m_axi_dram1_arcache),
-      .rvalid      (m_axi_dram1_rvalid),
-      .rready      (m_axi_dram1_rready),
-      .rdata       (m_axi_dram1_rdata),
-      .rresp       (m_axi_dram1_rresp)
-  );
+  // The wires of both buses: whole words of incrementing addresses, normal, unlocked, not
+  // privileged.
+  localparam logic [2:0] WORD_SIZE = 3'($clog2(AXI_BITS / 8));
+  localparam logic [1:0] INCREMENTING = 2'b01;
 
-  // Whole words of incrementing addresses, normal, unlocked, not privileged.
-  assign m_axi_dram1_awid = '0;
-  assign m_axi_dram1_awsize = 3'($clog2(AXI_BITS / 8));
-  assign m_axi_dram1_awburst = 2'b01;
-  assign m_axi_dram1_awlock = 1'b0;
-  assign m_axi_dram1_awprot = '0;
-  assign m_axi_dram1_awqos = '0;
-  assign m_axi_dram1_arid = '0;
-  assign m_axi_dram1_arsize = 3'($clog2(AXI_BITS / 8));
-  assign m_axi_dram1_arburst = 2'b01;
-  assign m_axi_dram1_arlock = 1'b0;
-  assign m_axi_dram1_arprot = '0;
-  assign m_axi_dram1_arqos = '0;
+  assign request0 = requests[0];
+  assign request1 = requests[1];
+  assign {m_axi_dram1_awid, m_axi_dram0_awid} = '0;
+  assign m_axi_dram0_awaddr = request0.aw.addr[AXI_ADDRESS_BITS-1:0];
+  assign m_axi_dram1_awaddr = request1.aw.addr[AXI_ADDRESS_BITS-1:0];
+  assign {m_axi_dram1_awlen, m_axi_dram0_awlen} = {request1.aw.len, request0.aw.len};
+  assign {m_axi_dram1_awsize, m_axi_dram0_awsize} = {2{WORD_SIZE}};
+  assign {m_axi_dram1_awburst, m_axi_dram0_awburst} = {2{INCREMENTING}};
+  assign {m_axi_dram1_awlock, m_axi_dram0_awlock} = '0;
+  assign {m_axi_dram1_awcache, m_axi_dram0_awcache} = {request1.aw.cache, request0.aw.cache};
+  assign {m_axi_dram1_awprot, m_axi_dram0_awprot} = '0;
+  assign {m_axi_dram1_awqos, m_axi_dram0_awqos} = '0;
+  assign {m_axi_dram1_awvalid, m_axi_dram0_awvalid} = {request1.aw.valid, request0.aw.valid};
+  assign {m_axi_dram1_wdata, m_axi_dram0_wdata} = w_data;
+  assign {m_axi_dram1_wstrb, m_axi_dram0_wstrb} = w_strobes;
+  assign {m_axi_dram1_wlast, m_axi_dram0_wlast} = {request1.w_last, request0.w_last};
+  assign {m_axi_dram1_wvalid, m_axi_dram0_wvalid} = {request1.w_valid, request0.w_valid};
+  assign {m_axi_dram1_bready, m_axi_dram0_bready} = {request1.b_ready, request0.b_ready};
+  assign {m_axi_dram1_arid, m_axi_dram0_arid} = '0;
+  assign m_axi_dram0_araddr = request0.ar.addr[AXI_ADDRESS_BITS-1:0];
+  assign m_axi_dram1_araddr = request1.ar.addr[AXI_ADDRESS_BITS-1:0];
+  assign {m_axi_dram1_arlen, m_axi_dram0_arlen} = {request1.ar.len, request0.ar.len};
+  assign {m_axi_dram1_arsize, m_axi_dram0_arsize} = {2{WORD_SIZE}};
+  assign {m_axi_dram1_arburst, m_axi_dram0_arburst} = {2{INCREMENTING}};
+  assign {m_axi_dram1_arlock, m_axi_dram0_arlock} = '0;
+  assign {m_axi_dram1_arcache, m_axi_dram0_arcache} = {request1.ar.cache, request0.ar.cache};
+  assign {m_axi_dram1_arprot, m_axi_dram0_arprot} = '0;
+  assign {m_axi_dram1_arqos, m_axi_dram0_arqos} = '0;
+  assign {m_axi_dram1_arvalid, m_axi_dram0_arvalid} = {request1.ar.valid, request0.ar.valid};
+  assign {m_axi_dram1_rready, m_axi_dram0_rready} = {request1.r_ready, request0.r_ready};
 
-  always_ff @(posedge clock) begin
-    if (reset) bus_error <= 1'b0;
+  assign responses = {response1, response0};
+  assign r_data = {m_axi_dram1_rdata, m_axi_dram0_rdata};
+  assign response0.aw_ready = m_axi_dram0_awready;
+  assign response0.w_ready = m_axi_dram0_wready;
+  assign response0.b_valid = m_axi_dram0_bvalid;
+  assign response0.b_resp = m_axi_dram0_bresp;
+  assign response0.ar_ready = m_axi_dram0_arready;
+  assign response0.r_valid = m_axi_dram0_rvalid;
+  assign response0.r_resp = m_axi_dram0_rresp;
+  assign response1.aw_ready = m_axi_dram1_awready;
+  assign response1.w_ready = m_axi_dram1_wready;
+  assign response1.b_valid = m_axi_dram1_bvalid;
+  assign response1.b_resp = m_axi_dram1_bresp;
+  assign response1.ar_ready = m_axi_dram1_arready;
+  assign response1.r_valid = m_axi_dram1_rvalid;
+  assign response1.r_resp = m_axi_dram1_rresp;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) bus_error <= 1'b0;
     else if (failed != '0) bus_error <= 1'b1;
   end
 
-  // Bursts of a bank have one id and are answered in order, and a program needs no end.
+  // Bursts of a bank have one id and are answered in order, and a program needs no end. Addresses
+  // above those of the buses are 0.
   logic unused;
   assign unused = ^{
     instruction_tlast,
     weights_load,
     accumulators_store,
     local_writes,
+    requests,
     m_axi_dram0_bid,
     m_axi_dram0_rid,
     m_axi_dram0_rlast,

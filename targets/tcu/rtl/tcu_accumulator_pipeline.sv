@@ -1,13 +1,14 @@
-// The accumulators as a pipeline: a command a cycle, strictly in order, SIMD instructions too.
+// The accumulators as a pipeline: a command a cycle (see tcu_accumulator_commands), strictly in
+// order, SIMD instructions too.
 //
-// A command reads its vector through port B, is carried out a cycle later, and writes through port A
-// another cycle later. Carried out is: a word from outside is taken, alone or added to what was read; a
-// vector goes out; or the ALUs compute. A command whose word does not come holds those behind it. One
-// whose vector is still to be written waits for that. A SIMD instruction that adds reads what it adds
-// to in a second step.
+// A command reads its vector through port B, is carried out a cycle later, and writes through port
+// A another cycle later. Carried out is: a word from outside is taken, alone or added to what was
+// read; a vector goes out; or the ALUs compute. A command whose word does not come holds those
+// behind it. One whose vector is still to be written waits for that. A SIMD instruction that adds
+// reads what it adds to in a second step.
 //
-// Source: the specification's 4.1 and 9.1, with the limits of its 9.2 removed; clock/accumulator.rs is
-// the same in time.
+// Source: the specification's 4.1 and 9.1, with the limits of its 9.2 removed; clock/accumulator.rs
+// is the same in time.
 module tcu_accumulator_pipeline #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -15,8 +16,6 @@ module tcu_accumulator_pipeline #(
     parameter int unsigned DEPTH = 2048,
     parameter int unsigned REGISTERS = 1,
     parameter int unsigned REGISTER_BITS = 1,
-    parameter int unsigned STRIDE_BITS = 3,
-    parameter int unsigned SIZE_BITS = 13,
     parameter bit READS_BY_FLAG = 1'b0,
     localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
@@ -24,22 +23,13 @@ module tcu_accumulator_pipeline #(
     input logic clock,
     input logic reset,
 
-    input  logic                     run_valid,
-    output logic                     run_ready,
-    input  logic                     run_is_simd,
-    input  logic                     run_reads,
-    input  logic                     run_writes,
-    input  logic                     run_accumulates,
-    input  logic [ ADDRESS_BITS-1:0] run_address,
-    input  logic [  STRIDE_BITS-1:0] run_stride,
-    input  logic [    SIZE_BITS-1:0] run_size,
-    input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  logic [3:0]                 run_op,
-    input  logic [REGISTER_BITS-1:0] run_left,
-    input  logic [REGISTER_BITS-1:0] run_right,
-    input  logic [REGISTER_BITS-1:0] run_destination,
-    output logic                     step_valid,
-    output logic                     step_ready,
+    // Commands, in order.
+    input  logic                          command_valid,
+    output logic                          command_ready,
+    input  tcu_pkg::command_t             command,
+    input  logic [ADDRESS_BITS-1:0]       write_address,
+    input  logic [ADDRESS_BITS-1:0]       read_address,
+    input  logic [2:0][REGISTER_BITS-1:0] codes,
 
     input  logic                   write_valid,
     output logic                   write_ready,
@@ -50,100 +40,55 @@ module tcu_accumulator_pipeline #(
     output logic                   stores
 );
 
-  logic command_valid, command_ready, is_simd, reads, writes, accumulates;
-  logic [ADDRESS_BITS-1:0] write_address, read_address;
-  logic [3:0] op;
-  logic [REGISTER_BITS-1:0] left, right, destination;
   // There are no lookup tables beside a pipeline.
-  logic unused_lookup, unused_loads;
-
-  tcu_accumulator_commands #(
-      .ADDRESS_BITS (ADDRESS_BITS),
-      .STRIDE_BITS  (STRIDE_BITS),
-      .SIZE_BITS    (SIZE_BITS),
-      .REGISTER_BITS(REGISTER_BITS),
-      .QUEUE_DEPTH  (2 * ARRAY_SIZE)
-  ) commands (
-      .clock,
-      .reset,
-      .run_valid,
-      .run_ready,
-      .run_is_simd,
-      .run_reads,
-      .run_writes,
-      .run_loads(1'b0),
-      .run_accumulates,
-      .run_address,
-      .run_stride,
-      .run_size,
-      .run_read_address,
-      .run_op   ({1'b0, run_op}),
-      .run_left,
-      .run_right,
-      .run_destination,
-      .step_valid,
-      .step_ready,
-      .command_valid,
-      .command_ready,
-      .is_simd,
-      .reads,
-      .writes,
-      .loads    (unused_loads),
-      .accumulates,
-      .write_address,
-      .read_address,
-      .op       ({unused_lookup, op}),
-      .left,
-      .right,
-      .destination
-  );
+  logic unused;
+  assign unused = command.loads || command.op[4];
 
   // The first step reads.
   logic is_second, has_second, computes, issues, step_reads, waits;
   logic [ADDRESS_BITS-1:0] step_address;
 
-  assign computes = is_simd && op != tcu_pkg::SIMD_NOOP;
-  assign has_second = computes && writes && accumulates;
+  assign computes = command.is_simd && command.op != tcu_pkg::SIMD_NOOP;
+  assign has_second = computes && command.writes && command.accumulates;
 
   always_comb begin
     if (is_second) step_reads = 1'b1;
-    else if (computes || !writes) step_reads = reads;
-    else step_reads = accumulates;
-    step_address = is_second || (writes && !computes) ? write_address : read_address;
+    else if (computes || !command.writes) step_reads = command.reads;
+    else step_reads = command.accumulates;
+    step_address = is_second || (command.writes && !computes) ? write_address : read_address;
   end
 
   // The second step carries it out.
   typedef struct packed {
-    logic                     computes;
-    logic                     adds;
-    logic                     writes;
-    logic                     gives;
-    logic                     hangs;
-    logic [ADDRESS_BITS-1:0]  address;
-    logic [3:0]               op;
-    logic [REGISTER_BITS-1:0] left;
-    logic [REGISTER_BITS-1:0] right;
-    logic [REGISTER_BITS-1:0] destination;
+    logic                          computes;
+    logic                          adds;
+    logic                          writes;
+    logic                          gives;
+    logic                          hangs;
+    logic [ADDRESS_BITS-1:0]       address;
+    logic [3:0]                    op;
+    logic [2:0][REGISTER_BITS-1:0] codes;
   } step_t;
 
   step_t issued, step;
-  logic step_valid_now, step_done, from_outside, stored_valid;
+  logic step_valid_now, step_done, from_outside, stored_valid, input_named;
   logic [ADDRESS_BITS-1:0] stored_address;
   logic [VECTOR_BITS-1:0] stored;
 
+  assign input_named = codes[tcu_pkg::LEFT] == '0
+      || (codes[tcu_pkg::RIGHT] == '0
+          && (!READS_BY_FLAG || tcu_pkg::has_two_sources(command.op)));
+
   always_comb begin
     issued.computes = computes && !is_second;
-    issued.adds = is_second || (!computes && accumulates);
-    issued.writes = writes && (!has_second || is_second);
-    issued.gives = !computes && reads && !writes;
+    issued.adds = is_second || (!computes && command.accumulates);
+    issued.writes = command.writes && (!has_second || is_second);
+    issued.gives = !computes && command.reads && !command.writes;
     // What needs an input and reads none waits for ever, as in the released circuit.
-    issued.hangs = computes && op != tcu_pkg::SIMD_ZERO && !reads
-        && (left == '0 || (right == '0 && (!READS_BY_FLAG || tcu_pkg::has_two_sources({1'b0, op}))));
+    issued.hangs = computes && command.op != tcu_pkg::SIMD_ZERO && !command.reads && input_named;
     issued.address = write_address;
-    issued.op = op;
-    issued.left = left;
-    issued.right = right;
-    issued.destination = destination;
+    issued.op = command.op[3:0];
+    issued.codes = codes;
   end
 
   assign waits = step_reads
@@ -195,37 +140,31 @@ module tcu_accumulator_pipeline #(
 
   // A code beyond the last register reads zero and writes nothing.
   function automatic logic [VECTOR_BITS-1:0] pick(input logic [REGISTER_BITS-1:0] code,
-                                            input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
+                                                  input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
     pick = '0;
     for (int unsigned i = 0; i <= REGISTERS; i++) if (code == REGISTER_BITS'(i)) pick = from[i];
   endfunction
 
-  assign left_vector = pick(step.left, sources);
-  assign right_vector = pick(step.right, sources);
+  assign left_vector = pick(step.codes[tcu_pkg::LEFT], sources);
+  assign right_vector = pick(step.codes[tcu_pkg::RIGHT], sources);
   assign read_data = fetched;
 
-  // What is added to: a word from outside, or a result. Results are not added in their own step, so that
-  // no adder is behind the ALUs.
+  // What is added to: a word from outside, or a result. Results are not added in their own step, so
+  // that no adder is behind the ALUs.
   assign word = adds_stored ? stored : write_data;
 
   for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_lane
-    tcu_alu_lane #(
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) alu (
-        .op   (step.op),
-        .left (left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
+    tcu_alu_lane #(.SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)) alu (
+        .op(step.op),
+        .left(left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(right_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
-        .out  (computed[lane*SCALAR_BITS+:SCALAR_BITS])
+        .out(computed[lane*SCALAR_BITS+:SCALAR_BITS])
     );
 
-    tcu_adder #(
-        .SCALAR_BITS(SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) adder (
-        .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
+    tcu_adder #(.SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)) adder (
+        .left(word[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(fetched[lane*SCALAR_BITS+:SCALAR_BITS]),
-        .sum  (sum[lane*SCALAR_BITS+:SCALAR_BITS])
+        .sum(sum[lane*SCALAR_BITS+:SCALAR_BITS])
     );
   end
 
@@ -237,7 +176,7 @@ module tcu_accumulator_pipeline #(
     end
     for (int unsigned i = 0; i <= REGISTERS; i++) begin
       if (reset || i == 0) registers[i] <= '0;
-      else if (step_valid_now && step_done && step.computes && step.destination == REGISTER_BITS'(i))
+      else if (step_valid_now && step_done && step.computes && step.codes[tcu_pkg::DESTINATION] == REGISTER_BITS'(i))
         registers[i] <= computed;
     end
   end
@@ -246,21 +185,12 @@ module tcu_accumulator_pipeline #(
 
   logic [VECTOR_BITS-1:0] unused_out;
 
-  tcu_ram #(
-      .WIDTH(VECTOR_BITS),
-      .DEPTH(DEPTH)
-  ) ram (
+  npu_ram #(.WIDTH(VECTOR_BITS), .DEPTH(DEPTH)) ram (
       .clock,
-      .a_access (stored_valid),
-      .a_write  (1'b1),
-      .a_address(stored_address),
-      .a_in     (stored),
-      .a_out    (unused_out),
-      .b_access (issues && step_reads),
-      .b_write  (1'b0),
-      .b_address(step_address),
-      .b_in     ('0),
-      .b_out    (fetched)
+      .a_access(stored_valid), .a_write(1'b1), .a_address(stored_address), .a_in(stored),
+      .a_out(unused_out),
+      .b_access(issues && step_reads), .b_write(1'b0), .b_address(step_address), .b_in('0),
+      .b_out(fetched)
   );
 
 endmodule

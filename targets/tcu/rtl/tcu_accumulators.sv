@@ -1,13 +1,15 @@
-// The accumulators: commands for single vectors, strictly in order, on a memory with two ports.
+// The accumulators: commands for single vectors (see tcu_accumulator_commands), strictly in order,
+// on a memory with two ports.
 //
 // A command stays at the stage until all have their part of it: port A, which reads or writes a
-// vector; the ALUs; the selectors of what is read and of what the ALUs give; and port B, which reads
-// what is to be added to. A SIMD instruction that reads and writes is two commands.
+// vector; the ALUs; the selectors of what is read and of what the ALUs give; and port B, which
+// reads what is to be added to. A SIMD instruction that reads and writes is two commands.
 //
 // The released circuit reads through port B as soon as it can, whatever write of the same vector is
-// still under way, so that the addition is lost: LOSES_ADDITIONS gives that stage. Without it, port B
-// waits for such a write, and in all other cases the time is the same. With READS_BY_FLAG the ALUs take whatever is read, as
-// the page has it, and the right source of an operation with one source means nothing.
+// still under way, so that the addition is lost: LOSES_ADDITIONS gives that stage. Without it, port
+// B waits for such a write, and in all other cases the time is the same. With READS_BY_FLAG the
+// ALUs take whatever is read, as the page has it, and the right source of an operation with one
+// source means nothing.
 //
 // Source: the specification's 9.1 and 9.5, and its notes on lost additions.
 module tcu_accumulators #(
@@ -19,8 +21,6 @@ module tcu_accumulators #(
     parameter int unsigned REGISTER_BITS = 1,
     parameter int unsigned LOOKUP_TABLES = 0,
     parameter int unsigned LOOKUP_DEPTH = 128,
-    parameter int unsigned STRIDE_BITS = 3,
-    parameter int unsigned SIZE_BITS = 13,
     parameter bit LOSES_ADDITIONS = 1'b0,
     parameter bit READS_BY_FLAG = 1'b0,
     localparam int unsigned ADDRESS_BITS = $clog2(DEPTH),
@@ -29,23 +29,13 @@ module tcu_accumulators #(
     input logic clock,
     input logic reset,
 
-    input  logic                     run_valid,
-    output logic                     run_ready,
-    input  logic                     run_is_simd,
-    input  logic                     run_reads,
-    input  logic                     run_writes,
-    input  logic                     run_loads,
-    input  logic                     run_accumulates,
-    input  logic [ ADDRESS_BITS-1:0] run_address,
-    input  logic [  STRIDE_BITS-1:0] run_stride,
-    input  logic [    SIZE_BITS-1:0] run_size,
-    input  logic [ ADDRESS_BITS-1:0] run_read_address,
-    input  logic [4:0]                 run_op,
-    input  logic [REGISTER_BITS-1:0] run_left,
-    input  logic [REGISTER_BITS-1:0] run_right,
-    input  logic [REGISTER_BITS-1:0] run_destination,
-    output logic                     step_valid,
-    output logic                     step_ready,
+    // Commands, in order.
+    input  logic                          command_valid,
+    output logic                          command_ready,
+    input  tcu_pkg::command_t             command,
+    input  logic [ADDRESS_BITS-1:0]       write_address,
+    input  logic [ADDRESS_BITS-1:0]       read_address,
+    input  logic [2:0][REGISTER_BITS-1:0] codes,
 
     input  logic                   write_valid,
     output logic                   write_ready,
@@ -56,67 +46,28 @@ module tcu_accumulators #(
     output logic                   stores
 );
 
-  // The stage.
-  logic command_valid, command_ready, is_simd, reads, writes, loads, accumulates;
-  logic [ADDRESS_BITS-1:0] write_address, read_address;
-  logic [4:0] op;
   logic [REGISTER_BITS-1:0] left, right, destination;
 
-  tcu_accumulator_commands #(
-      .ADDRESS_BITS (ADDRESS_BITS),
-      .STRIDE_BITS  (STRIDE_BITS),
-      .SIZE_BITS    (SIZE_BITS),
-      .REGISTER_BITS(REGISTER_BITS),
-      .QUEUE_DEPTH  (2 * ARRAY_SIZE)
-  ) commands (
-      .clock,
-      .reset,
-      .run_valid,
-      .run_ready,
-      .run_is_simd,
-      .run_reads,
-      .run_writes,
-      .run_loads,
-      .run_accumulates,
-      .run_address,
-      .run_stride,
-      .run_size,
-      .run_read_address,
-      .run_op,
-      .run_left,
-      .run_right,
-      .run_destination,
-      .step_valid,
-      .step_ready,
-      .command_valid,
-      .command_ready,
-      .is_simd,
-      .reads,
-      .writes,
-      .loads,
-      .accumulates,
-      .write_address,
-      .read_address,
-      .op,
-      .left,
-      .right,
-      .destination
-  );
+  assign left = codes[tcu_pkg::LEFT];
+  assign right = codes[tcu_pkg::RIGHT];
+  assign destination = codes[tcu_pkg::DESTINATION];
 
   // The half of a command at the stage: that of a read, then that of a write.
-  logic is_second, has_second, half_ready, half_reads, half_writes, computes, input_named, is_operation;
+  logic is_second, has_second, half_ready, half_reads, half_writes;
+  logic computes, input_named, is_operation;
 
-  assign input_named = left == '0 || (right == '0 && (!READS_BY_FLAG || tcu_pkg::has_two_sources(op)));
-  assign is_operation = is_simd && op != 5'(tcu_pkg::SIMD_NOOP);
-  assign has_second = reads && writes;
+  assign input_named = left == '0
+      || (right == '0 && (!READS_BY_FLAG || tcu_pkg::has_two_sources(command.op)));
+  assign is_operation = command.is_simd && command.op != tcu_pkg::SIMD_NOOP;
+  assign has_second = command.reads && command.writes;
   assign command_ready = half_ready && (is_second || !has_second);
-  assign half_writes = writes && (is_second || !has_second);
+  assign half_writes = command.writes && (is_second || !has_second);
 
   // A SIMD NoOp moves vectors, for which the router has to be told otherwise. What reads and writes
   // though no source is the input leaves its first half out, as the released circuit does; it waits
   // for ever for a result.
   always_comb begin
-    half_reads = reads && !is_second;
+    half_reads = command.reads && !is_second;
     computes = is_operation && !is_second;
     if (has_second && is_operation && !input_named && !READS_BY_FLAG) begin
       half_reads = 1'b0;
@@ -137,96 +88,67 @@ module tcu_accumulators #(
   localparam int unsigned PORT_B = 4;
 
   logic [4:0] wanted, part_valid, part_ready;
-  logic from_alus, to_alus;
 
-  assign from_alus = is_operation;
-  assign to_alus = from_alus;
   assign wanted[PORT_A] = half_reads || half_writes;
   assign wanted[READ] = half_reads;
-  assign wanted[RESULT] = from_alus && (half_writes || !writes);
+  assign wanted[RESULT] = is_operation && (half_writes || !command.writes);
   assign wanted[ALUS] = computes;
-  assign wanted[PORT_B] = half_writes && accumulates;
+  assign wanted[PORT_B] = half_writes && command.accumulates;
 
-  tcu_fork #(
-      .PORTS(5)
-  ) parts (
-      .clock,
-      .reset,
-      .in_valid (command_valid),
-      .in_ready (half_ready),
+  npu_fork #(.PORTS(5)) parts (
+      .clock, .reset,
+      .in_valid(command_valid), .in_ready(half_ready),
       .wanted,
-      .out_valid(part_valid),
-      .out_ready(part_ready)
+      .out_valid(part_valid), .out_ready(part_ready)
   );
 
   // Port A's next access, and where the word that it writes comes from.
   logic access_valid, access_ready, access_writes, access_adds, access_from_alus, access_loads;
   logic [REGISTER_BITS-1:0] access_table;
   logic [ADDRESS_BITS-1:0] access_address;
-  logic access_pending, unused_read, unused_result;
+  logic access_pending;
 
-  tcu_queue #(
-      .WIDTH(4 + REGISTER_BITS + ADDRESS_BITS),
-      .DEPTH(1),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
+  npu_counted_queue #(
+      .WIDTH(4 + REGISTER_BITS + ADDRESS_BITS), .DEPTH(1), .FLOW(1'b1), .PIPE(1'b1)
   ) accesses (
-      .clock,
-      .reset,
-      .in_valid(part_valid[PORT_A]),
-      .in_ready(part_ready[PORT_A]),
+      .clock, .reset,
+      .in_valid(part_valid[PORT_A]), .in_ready(part_ready[PORT_A]),
       .in_data({
-        loads,
-        loads ? destination : REGISTER_BITS'(0),
+        command.loads,
+        command.loads ? destination : REGISTER_BITS'(0),
         half_writes,
-        accumulates,
-        from_alus,
+        command.accumulates,
+        is_operation,
         half_writes ? write_address : read_address
       }),
-      .out_valid(access_valid),
-      .out_ready(access_ready),
-      .out_data({access_loads, access_table, access_writes, access_adds, access_from_alus, access_address}),
+      .out_valid(access_valid), .out_ready(access_ready),
+      .out_data({
+        access_loads,
+        access_table,
+        access_writes,
+        access_adds,
+        access_from_alus,
+        access_address
+      }),
       .count(access_pending)
   );
 
   // Whether the next word read goes to the ALUs or out.
   logic read_selected, read_to_alus, read_leaves;
 
-  tcu_queue #(
-      .WIDTH(1),
-      .DEPTH(1),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
-  ) read_selector (
-      .clock,
-      .reset,
-      .in_valid (part_valid[READ]),
-      .in_ready (part_ready[READ]),
-      .in_data  (to_alus),
-      .out_valid(read_selected),
-      .out_ready(read_leaves),
-      .out_data (read_to_alus),
-      .count    (unused_read)
+  npu_queue #(.WIDTH(1), .DEPTH(1), .FLOW(1'b1), .PIPE(1'b1)) read_selector (
+      .clock, .reset,
+      .in_valid(part_valid[READ]), .in_ready(part_ready[READ]), .in_data(is_operation),
+      .out_valid(read_selected), .out_ready(read_leaves), .out_data(read_to_alus)
   );
 
   // Whether the ALUs' next result is written or dropped.
   logic result_selected, result_written, result_leaves;
 
-  tcu_queue #(
-      .WIDTH(1),
-      .DEPTH(1),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
-  ) result_selector (
-      .clock,
-      .reset,
-      .in_valid (part_valid[RESULT]),
-      .in_ready (part_ready[RESULT]),
-      .in_data  (writes),
-      .out_valid(result_selected),
-      .out_ready(result_leaves),
-      .out_data (result_written),
-      .count    (unused_result)
+  npu_queue #(.WIDTH(1), .DEPTH(1), .FLOW(1'b1), .PIPE(1'b1)) result_selector (
+      .clock, .reset,
+      .in_valid(part_valid[RESULT]), .in_ready(part_ready[RESULT]), .in_data(command.writes),
+      .out_valid(result_selected), .out_ready(result_leaves), .out_data(result_written)
   );
 
   // What is read leaves to the ALUs with the operation that needs it, or out.
@@ -236,8 +158,9 @@ module tcu_accumulators #(
   logic alus_ready, alus_idle, loads_first;
 
   // A lookup waits for tables that are being loaded before it; clock/tables.rs is the same in time.
-  assign loads_first = op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
-  assign needs_input = (op != 5'(tcu_pkg::SIMD_ZERO) && input_named) || (READS_BY_FLAG && reads);
+  assign loads_first = command.op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
+  assign needs_input = (command.op != tcu_pkg::SIMD_ZERO && input_named)
+      || (READS_BY_FLAG && command.reads);
   assign input_there = read_selected && read_to_alus && fetched_valid;
   assign part_ready[ALUS] = alus_ready && !loads_first && (!needs_input || input_there);
   assign starts = part_valid[ALUS] && part_ready[ALUS];
@@ -259,8 +182,7 @@ module tcu_accumulators #(
       .TABLE_DEPTH  (LOOKUP_DEPTH),
       .INDEX_BITS   (ADDRESS_BITS)
   ) alus (
-      .clock,
-      .reset,
+      .clock, .reset,
       .load             (table_loads),
       .load_table       (access_table),
       .load_index       (access_address),
@@ -268,10 +190,8 @@ module tcu_accumulators #(
       .idle             (alus_idle),
       .ready            (alus_ready),
       .start            (starts),
-      .start_op         (op),
-      .start_left       (left),
-      .start_right      (right),
-      .start_destination(destination),
+      .start_op         (command.op),
+      .start_codes      (codes),
       .start_input      (fetched_data),
       .result_valid,
       .result_ready     (result_leaves),
@@ -291,16 +211,14 @@ module tcu_accumulators #(
   assign table_loads = store_ready && word_valid && access_loads;
   assign write_ready = store_ready && !access_from_alus && may_write;
   assign addend_ready = stores && access_adds;
-  assign result_leaves = result_selected && result_valid && (!result_written || (stores && access_from_alus));
+  assign result_leaves = result_selected && result_valid
+      && (!result_written || (stores && access_from_alus));
 
   for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_adder
-    tcu_adder #(
-        .SCALAR_BITS(SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) adder (
-        .left (word[lane*SCALAR_BITS+:SCALAR_BITS]),
+    tcu_adder #(.SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)) adder (
+        .left(word[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(addend[lane*SCALAR_BITS+:SCALAR_BITS]),
-        .sum  (sum[lane*SCALAR_BITS+:SCALAR_BITS])
+        .sum(sum[lane*SCALAR_BITS+:SCALAR_BITS])
     );
   end
 
@@ -311,9 +229,8 @@ module tcu_accumulators #(
   tcu_lock #(
       .ADDRESS_BITS(ADDRESS_BITS)
   ) lock (
-      .clock,
-      .reset,
-      .take          (command_valid && half_writes && !accumulates && !loads),
+      .clock, .reset,
+      .take          (command_valid && half_writes && !command.accumulates && !command.loads),
       .take_address  (write_address),
       .leave         (half_ready),
       .writes        (stores),
@@ -331,55 +248,29 @@ module tcu_accumulators #(
   assign b_valid = part_valid[PORT_B] && !waits;
   assign part_ready[PORT_B] = b_ready && !waits;
 
-  tcu_memory_port #(
-      .WIDTH(VECTOR_BITS)
-  ) port_a (
-      .clock,
-      .reset,
-      .control_valid(access_valid),
-      .control_ready(access_ready),
-      .control_write(access_writes),
-      .write_valid  (word_valid),
-      .write_ready  (store_ready),
-      .access       (a_access),
-      .fetched      (a_fetched),
-      .read_valid   (fetched_valid),
-      .read_ready   (fetched_ready),
-      .read_data    (fetched_data)
+  npu_memory_port #(.WIDTH(VECTOR_BITS)) port_a (
+      .clock, .reset,
+      .control_valid(access_valid), .control_ready(access_ready), .control_write(access_writes),
+      .write_valid(word_valid), .write_ready(store_ready),
+      .access(a_access),
+      .fetched(a_fetched),
+      .read_valid(fetched_valid), .read_ready(fetched_ready), .read_data(fetched_data)
   );
 
-  tcu_memory_port #(
-      .WIDTH(VECTOR_BITS)
-  ) port_b (
-      .clock,
-      .reset,
-      .control_valid(b_valid),
-      .control_ready(b_ready),
-      .control_write(1'b0),
-      .write_valid  (1'b0),
-      .write_ready  (unused_write),
-      .access       (b_access),
-      .fetched      (b_fetched),
-      .read_valid   (addend_valid),
-      .read_ready   (addend_ready),
-      .read_data    (addend)
+  npu_memory_port #(.WIDTH(VECTOR_BITS)) port_b (
+      .clock, .reset,
+      .control_valid(b_valid), .control_ready(b_ready), .control_write(1'b0),
+      .write_valid(1'b0), .write_ready(unused_write),
+      .access(b_access),
+      .fetched(b_fetched),
+      .read_valid(addend_valid), .read_ready(addend_ready), .read_data(addend)
   );
 
-  tcu_ram #(
-      .WIDTH(VECTOR_BITS),
-      .DEPTH(DEPTH)
-  ) ram (
+  npu_ram #(.WIDTH(VECTOR_BITS), .DEPTH(DEPTH)) ram (
       .clock,
-      .a_access (a_access && !access_loads),
-      .a_write  (access_writes),
-      .a_address(access_address),
-      .a_in     (access_adds ? sum : word),
-      .a_out    (a_fetched),
-      .b_access (b_access),
-      .b_write  (1'b0),
-      .b_address(write_address),
-      .b_in     ('0),
-      .b_out    (b_fetched)
+      .a_access(a_access && !access_loads), .a_write(access_writes), .a_address(access_address),
+      .a_in(access_adds ? sum : word), .a_out(a_fetched),
+      .b_access(b_access), .b_write(1'b0), .b_address(write_address), .b_in('0), .b_out(b_fetched)
   );
 
 endmodule

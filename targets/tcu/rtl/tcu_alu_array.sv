@@ -3,8 +3,8 @@
 //
 // An operation is kept for a cycle, then computed with the registers as the one before left them.
 // Source 0 is the input, which was read from the accumulators; destination 0 is no register. The
-// queue of results never fills: an operation comes to the accumulators' stage when the result before
-// the last one has left.
+// queue of results never fills: an operation comes to the accumulators' stage when the result
+// before the last one has left.
 //
 // Source: the specification's 4.1 and 9.1.
 module tcu_alu_array #(
@@ -30,22 +30,19 @@ module tcu_alu_array #(
     output logic idle,
     output logic ready,
 
-    input logic                     start,
-    input logic [4:0]                 start_op,
-    input logic [REGISTER_BITS-1:0] start_left,
-    input logic [REGISTER_BITS-1:0] start_right,
-    input logic [REGISTER_BITS-1:0] start_destination,
-    input logic [  VECTOR_BITS-1:0] start_input,
+    input logic                          start,
+    input tcu_pkg::simd_op_e              start_op,
+    input logic [2:0][REGISTER_BITS-1:0] start_codes,
+    input logic [VECTOR_BITS-1:0]        start_input,
 
     output logic                   result_valid,
     input  logic                   result_ready,
     output logic [VECTOR_BITS-1:0] result_data
 );
 
-  logic busy, looks_up, found, ends, unused_ready;
-  logic [1:0] unused_count;
-  logic [4:0] op;
-  logic [REGISTER_BITS-1:0] left, right, destination;
+  logic busy, looks_up, found, ends, has_room;
+  tcu_pkg::simd_op_e op;
+  logic [2:0][REGISTER_BITS-1:0] codes;
   logic [VECTOR_BITS-1:0] taken, left_vector, right_vector, out, difference, result;
   logic [REGISTERS:0][VECTOR_BITS-1:0] looked_up;
 
@@ -60,23 +57,20 @@ module tcu_alu_array #(
 
   // A code beyond the last register reads zero and writes nothing.
   function automatic logic [VECTOR_BITS-1:0] pick(input logic [REGISTER_BITS-1:0] code,
-                                            input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
+                                                  input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
     pick = '0;
     for (int unsigned i = 0; i <= REGISTERS; i++) if (code == REGISTER_BITS'(i)) pick = from[i];
   endfunction
 
-  assign left_vector  = pick(left, sources);
-  assign right_vector = pick(right, sources);
+  assign left_vector  = pick(codes[tcu_pkg::LEFT], sources);
+  assign right_vector = pick(codes[tcu_pkg::RIGHT], sources);
 
   for (genvar lane = 0; lane < ARRAY_SIZE; lane++) begin : gen_lane
-    tcu_alu_lane #(
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
-    ) alu (
-        .op   (op[3:0]),
-        .left (left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
+    tcu_alu_lane #(.SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)) alu (
+        .op(op[3:0]),
+        .left(left_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
         .right(right_vector[lane*SCALAR_BITS+:SCALAR_BITS]),
-        .out  (out[lane*SCALAR_BITS+:SCALAR_BITS])
+        .out(out[lane*SCALAR_BITS+:SCALAR_BITS])
     );
   end
 
@@ -88,8 +82,6 @@ module tcu_alu_array #(
   assign result = looks_up ? difference : out;
 
   if (TABLES > 0) begin : gen_lookup
-    logic [TABLES:1][VECTOR_BITS-1:0] values;
-
     tcu_lookup #(
         .ARRAY_SIZE (ARRAY_SIZE),
         .SCALAR_BITS(SCALAR_BITS),
@@ -98,8 +90,7 @@ module tcu_alu_array #(
         .TABLE_BITS (REGISTER_BITS),
         .INDEX_BITS (INDEX_BITS)
     ) lookup (
-        .clock,
-        .reset,
+        .clock, .reset,
         .load,
         .load_table,
         .load_index,
@@ -108,47 +99,32 @@ module tcu_alu_array #(
         .argument(left_vector),
         .found,
         .difference,
-        .values
+        .values  (looked_up[TABLES:1])
     );
-
-    for (genvar k = 0; k <= REGISTERS; k++) begin : gen_looked_up
-      if (k >= 1 && k <= TABLES) begin : gen_value
-        assign looked_up[k] = values[k];
-      end else begin : gen_nothing
-        assign looked_up[k] = '0;
-      end
-    end
   end else begin : gen_none
     logic unused;
     assign unused = ^{load, load_table, load_index, load_data, looked_up};
     assign found = 1'b0;
     assign difference = '0;
-    for (genvar k = 0; k <= REGISTERS; k++) begin : gen_nothing
+  end
+
+  for (genvar k = 0; k <= REGISTERS; k++) begin : gen_looked_up
+    if (k == 0 || k > TABLES) begin : gen_nothing
       assign looked_up[k] = '0;
     end
   end
 
-  tcu_queue #(
-      .WIDTH(VECTOR_BITS)
-  ) results (
-      .clock,
-      .reset,
-      .in_valid (ends),
-      .in_ready (unused_ready),
-      .in_data  (result),
-      .out_valid(result_valid),
-      .out_ready(result_ready),
-      .out_data (result_data),
-      .count    (unused_count)
+  npu_queue #(.WIDTH(VECTOR_BITS)) results (
+      .clock, .reset,
+      .in_valid(ends), .in_ready(has_room), .in_data(result),
+      .out_valid(result_valid), .out_ready(result_ready), .out_data(result_data)
   );
 
   always_ff @(posedge clock) begin
     if (ready) begin
-      op          <= start_op;
-      left        <= start_left;
-      right       <= start_right;
-      destination <= start_destination;
-      taken       <= start_input;
+      op    <= start_op;
+      codes <= start_codes;
+      taken <= start_input;
     end
     if (reset) begin
       busy <= 1'b0;
@@ -156,12 +132,19 @@ module tcu_alu_array #(
     end else begin
       busy <= start || (busy && !ends);
       for (int unsigned i = 1; i <= REGISTERS; i++)
-        if (ends && destination == REGISTER_BITS'(i)) registers[i] <= result;
+        if (ends && codes[tcu_pkg::DESTINATION] == REGISTER_BITS'(i)) registers[i] <= result;
       // Values go to the registers from the one after the destination on.
       for (int unsigned i = 1; i <= REGISTERS; i++)
         for (int unsigned k = 1; k <= TABLES; k++)
-          if (looks_up && found && 32'(destination) + k == i) registers[i] <= looked_up[k];
+          if (looks_up && found && 32'(codes[tcu_pkg::DESTINATION]) + k == i)
+            registers[i] <= looked_up[k];
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset && ends) result_has_room: assert (has_room);
+  end
+`endif
 
 endmodule

@@ -1,7 +1,8 @@
 // One lane of the ALUs: an operation on two scalars, without delay.
 //
 // Sums, differences and products saturate, products are rounded half to even; of the most negative
-// value Abs is that value, as negation wraps. With a BINARY_POINT of 0 numbers are of single precision.
+// value Abs is that value, as negation wraps. With a BINARY_POINT of 0 numbers are of single
+// precision.
 //
 // Source: the specification's 4.1 and 5.2.
 module tcu_alu_lane #(
@@ -14,6 +15,10 @@ module tcu_alu_lane #(
     output logic signed [SCALAR_BITS-1:0] out
 );
 
+  // Lookups are elsewhere.
+  logic [4:0] operation;
+  assign operation = {1'b0, op};
+
   localparam logic signed [SCALAR_BITS-1:0] ONE =
       BINARY_POINT == 0 ? SCALAR_BITS'(tcu_float::ONE) : SCALAR_BITS'(1) << BINARY_POINT;
 
@@ -21,8 +26,9 @@ module tcu_alu_lane #(
   logic subtracts, left_set, right_set, less, greater, ordered;
 
   // One adder: the second operand is 1 or the right source, subtracted or not.
-  assign subtracts = op == tcu_pkg::SIMD_DECREMENT || op == tcu_pkg::SIMD_SUBTRACT;
-  assign addend = op == tcu_pkg::SIMD_INCREMENT || op == tcu_pkg::SIMD_DECREMENT ? ONE : right;
+  assign subtracts = operation == tcu_pkg::SIMD_DECREMENT || operation == tcu_pkg::SIMD_SUBTRACT;
+  assign addend = operation == tcu_pkg::SIMD_INCREMENT || operation == tcu_pkg::SIMD_DECREMENT
+      ? ONE : right;
 
   if (BINARY_POINT == 0) begin : gen_float
     assign total = tcu_float::add(left, {addend[SCALAR_BITS-1] ^ subtracts, addend[SCALAR_BITS-2:0]});
@@ -32,7 +38,8 @@ module tcu_alu_lane #(
     assign right_set = right[SCALAR_BITS-2:0] != '0;
     assign less = tcu_float::less(left, right);
     assign greater = tcu_float::less(right, left);
-    assign ordered = !tcu_float::is_nan(left[SCALAR_BITS-2:0]) && !tcu_float::is_nan(right[SCALAR_BITS-2:0]);
+    assign ordered = !tcu_float::is_nan(left[SCALAR_BITS-2:0])
+        && !tcu_float::is_nan(right[SCALAR_BITS-2:0]);
   end else begin : gen_fixed
     localparam int unsigned WIDE_BITS = 2 * SCALAR_BITS;
 
@@ -47,11 +54,9 @@ module tcu_alu_lane #(
     end
 
     tcu_rounding #(
-        .WIDE_BITS   (WIDE_BITS),
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
+        .WIDE_BITS(WIDE_BITS), .SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)
     ) rounding (
-        .exact  (WIDE_BITS'(left) * WIDE_BITS'(right)),
+        .exact(WIDE_BITS'(left) * WIDE_BITS'(right)),
         .rounded(product)
     );
 
@@ -64,19 +69,20 @@ module tcu_alu_lane #(
   end
 
   always_comb begin
-    unique case (op)
+    case (operation)
       tcu_pkg::SIMD_NOOP, tcu_pkg::SIMD_MOVE: out = left;
-      tcu_pkg::SIMD_ZERO:            out = '0;
-      tcu_pkg::SIMD_NOT:             out = left_set ? '0 : ONE;
-      tcu_pkg::SIMD_AND:             out = left_set && right_set ? ONE : '0;
-      tcu_pkg::SIMD_OR:              out = left_set || right_set ? ONE : '0;
-      tcu_pkg::SIMD_INCREMENT, tcu_pkg::SIMD_DECREMENT, tcu_pkg::SIMD_ADD, tcu_pkg::SIMD_SUBTRACT: out = total;
-      tcu_pkg::SIMD_MULTIPLY:        out = product;
-      tcu_pkg::SIMD_ABS:             out = magnitude;
-      tcu_pkg::SIMD_GREATER:         out = greater ? ONE : '0;
-      tcu_pkg::SIMD_NOT_LESS:        out = ordered && !less ? ONE : '0;
-      tcu_pkg::SIMD_MIN:             out = less ? left : right;
-      tcu_pkg::SIMD_MAX:             out = greater ? left : right;
+      tcu_pkg::SIMD_ZERO: out = '0;
+      tcu_pkg::SIMD_NOT: out = left_set ? '0 : ONE;
+      tcu_pkg::SIMD_AND: out = left_set && right_set ? ONE : '0;
+      tcu_pkg::SIMD_OR: out = left_set || right_set ? ONE : '0;
+      tcu_pkg::SIMD_INCREMENT, tcu_pkg::SIMD_DECREMENT, tcu_pkg::SIMD_ADD, tcu_pkg::SIMD_SUBTRACT:
+      out = total;
+      tcu_pkg::SIMD_MULTIPLY: out = product;
+      tcu_pkg::SIMD_ABS: out = magnitude;
+      tcu_pkg::SIMD_GREATER: out = greater ? ONE : '0;
+      tcu_pkg::SIMD_NOT_LESS: out = ordered && !less ? ONE : '0;
+      tcu_pkg::SIMD_MIN: out = less ? left : right;
+      default: out = greater ? left : right;  // the largest
     endcase
   end
 

@@ -1,10 +1,12 @@
 // The array with its queues: instructions become rows, rows enter one a cycle, in order.
 //
-// A row of a product enters only while the accumulators take a result, be it that of a row before; with
-// ROWS_AHEAD it enters while there is a place for its result. Results wait in a queue when the
-// accumulators do not take them. A row of weights waits until all results are out; with DOUBLE_WEIGHTS
-// weights are loaded beside those at work (see tcu_weights), and the first product after it exchanges
-// them in a step of its own. With NOOP_MOVES the result of an instruction that `repeats` is that of the row before, or zeros
+// A row of a product enters only while the accumulators take a result, be it that of a row before;
+// with ROWS_AHEAD it enters while there is a place for its result. Results wait in a queue when the
+// accumulators do not take them. A row of weights waits until all results are out; with
+// DOUBLE_WEIGHTS weights are loaded beside those at work (see tcu_weights), and the first product
+// after it exchanges them in a step of its own. With REGISTERED_ROWS rows and weights reach the
+// elements a cycle later, from a register, so that no path leads from local memory to a multiplier.
+// With NOOP_MOVES the result of an instruction that `repeats` is that of the row before, or zeros
 // behind a reset.
 //
 // Source: the specification's 9.1 and 9.4, and its notes on rows and the accumulators' readiness.
@@ -15,6 +17,7 @@ module tcu_array #(
     parameter int unsigned SIZE_BITS = 13,
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit ROWS_AHEAD = 1'b0,
+    parameter bit REGISTERED_ROWS = 1'b0,
     parameter bit NOOP_MOVES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
@@ -23,9 +26,7 @@ module tcu_array #(
 
     input  logic                 run_valid,
     output logic                 run_ready,
-    input  logic                 run_load,
-    input  logic                 run_zeroes,
-    input  logic                 run_repeats,
+    input  tcu_pkg::rows_t       run_rows,
     input  logic [SIZE_BITS-1:0] run_size,
     output logic                 step_valid,
     output logic                 step_ready,
@@ -47,17 +48,20 @@ module tcu_array #(
 );
 
   localparam int unsigned QUEUE_DEPTH = 2 * ARRAY_SIZE;
-  localparam int unsigned LATENCY = 2 * ARRAY_SIZE - 1;
-  localparam int unsigned COUNT_BITS = $clog2(QUEUE_DEPTH + 1);
+  // Cycles in which a row is at work, and to its result.
+  localparam int unsigned ELEMENT_CYCLES = 2 * ARRAY_SIZE - 1;
+  localparam int unsigned LATENCY = ELEMENT_CYCLES + 32'(REGISTERED_ROWS);
+  // Results that have a place: of rows at work, and waiting.
+  localparam int unsigned PLACES = QUEUE_DEPTH + 32'(REGISTERED_ROWS);
+  localparam int unsigned COUNT_BITS = $clog2(PLACES + 1);
 
   // Instructions, expanded to rows. `loads_before` is the number of loads that a product waits for.
   logic load, zeroes, is_last, exchanges, exchanged, is_exchange_step;
   logic run_exchanges, exchange;
   logic [2:0] run_loads_before, loads_before, loads_done;
   logic [SIZE_BITS-1:0] size, index;
-  logic [COUNT_BITS-1:0] unused_instructions, unused_results;
 
-  tcu_queue #(
+  npu_queue #(
       .WIDTH(6 + SIZE_BITS),
       .DEPTH(QUEUE_DEPTH),
       .FLOW (1'b1),
@@ -67,11 +71,10 @@ module tcu_array #(
       .reset,
       .in_valid (run_valid),
       .in_ready (run_ready),
-      .in_data  ({run_exchanges, run_loads_before, run_load, run_zeroes, run_size}),
+      .in_data  ({run_exchanges, run_loads_before, run_rows.loads, run_rows.zeroes, run_size}),
       .out_valid(step_valid),
       .out_ready(step_ready && is_last && !is_exchange_step),
-      .out_data ({exchanges, loads_before, load, zeroes, size}),
-      .count    (unused_instructions)
+      .out_data ({exchanges, loads_before, load, zeroes, size})
   );
 
   assign is_last = index == size;
@@ -90,11 +93,10 @@ module tcu_array #(
   // Rows.
   logic control_valid, is_load, is_zero, is_exchange, enters, enters_row, is_ready, has_place;
   logic [2:0] awaited;
-  logic [1:0] unused_rows;
   logic [VECTOR_BITS-1:0] row;
   logic [COUNT_BITS-1:0] draining;
 
-  tcu_queue #(
+  npu_queue #(
       .WIDTH(6)
   ) rows (
       .clock,
@@ -104,8 +106,7 @@ module tcu_array #(
       .in_data  ({is_exchange_step, loads_before, load, zeroes}),
       .out_valid(control_valid),
       .out_ready(enters),
-      .out_data ({is_exchange, awaited, is_load, is_zero}),
-      .count    (unused_rows)
+      .out_data ({is_exchange, awaited, is_load, is_zero})
   );
 
   always_comb begin
@@ -122,7 +123,7 @@ module tcu_array #(
 
   always_ff @(posedge clock) begin
     if (reset) draining <= '0;
-    else if (enters_row) draining <= COUNT_BITS'(LATENCY);
+    else if (enters_row) draining <= COUNT_BITS'(ELEMENT_CYCLES);
     else if (draining != '0) draining <= draining - 1'b1;
   end
 
@@ -135,7 +136,7 @@ module tcu_array #(
     assign has_place = places != '0;
 
     always_ff @(posedge clock) begin
-      if (reset) places <= COUNT_BITS'(QUEUE_DEPTH);
+      if (reset) places <= COUNT_BITS'(PLACES);
       else if (enters_row && !takes) places <= places - 1'b1;
       else if (takes && !enters_row) places <= places + 1'b1;
     end
@@ -150,7 +151,7 @@ module tcu_array #(
   logic [VECTOR_BITS-1:0] weights_row;
 
   // Results.
-  logic computed_valid, unused_ready;
+  logic computed_valid, result_has_room;
   logic [VECTOR_BITS-1:0] computed;
 
   if (DOUBLE_WEIGHTS) begin : gen_double
@@ -167,7 +168,7 @@ module tcu_array #(
         .reset,
         .run_valid    (load_valid),
         .run_ready    (load_ready),
-        .run_zeroes,
+        .run_zeroes   (run_rows.zeroes),
         .run_size,
         .product      (run_valid && run_ready),
         .is_loaded,
@@ -196,6 +197,24 @@ module tcu_array #(
     assign unused = ^{load_valid, weights_valid, weights_data};
   end
 
+  // What the elements get.
+  logic [REACH_BITS-1:0] element_reach;
+  logic [VECTOR_BITS-1:0] element_weights, element_row;
+  logic element_exchange, element_row_valid;
+
+  if (REGISTERED_ROWS) begin : gen_registered
+    always_ff @(posedge clock) begin
+      if (reset) {element_reach, element_exchange, element_row_valid} <= '0;
+      else {element_reach, element_exchange, element_row_valid} <= {reach, exchange, enters_row};
+      element_weights <= weights_row;
+      element_row     <= row;
+    end
+  end else begin : gen_direct
+    assign {element_reach, element_exchange, element_row_valid} = {reach, exchange, enters_row};
+    assign element_weights = weights_row;
+    assign element_row = row;
+  end
+
   tcu_systolic_array #(
       .ARRAY_SIZE    (ARRAY_SIZE),
       .SCALAR_BITS   (SCALAR_BITS),
@@ -204,11 +223,11 @@ module tcu_array #(
   ) elements (
       .clock,
       .reset,
-      .reach,
-      .weights     (weights_row),
-      .exchange,
-      .row_valid   (enters_row),
-      .row         (row),
+      .reach       (element_reach),
+      .weights     (element_weights),
+      .exchange    (element_exchange),
+      .row_valid   (element_row_valid),
+      .row         (element_row),
       .result_valid(computed_valid),
       .result      (computed)
   );
@@ -219,13 +238,11 @@ module tcu_array #(
   if (NOOP_MOVES) begin : gen_repeats
     logic repeats, row_repeats;
     logic [2:0] unused_handshakes;
-    logic [COUNT_BITS-1:0] unused_runs;
-    logic [1:0] unused_steps;
     logic [LATENCY-1:0] repeated;
     logic [VECTOR_BITS-1:0] last;
 
     // Beside the queues above, with the same handshakes.
-    tcu_queue #(
+    npu_queue #(
         .WIDTH(1),
         .DEPTH(QUEUE_DEPTH),
         .FLOW (1'b1),
@@ -235,16 +252,15 @@ module tcu_array #(
         .reset,
         .in_valid (run_valid),
         .in_ready (unused_handshakes[0]),
-        .in_data  (run_repeats),
+        .in_data  (run_rows.repeats),
         .out_valid(unused_handshakes[1]),
         .out_ready(step_ready && is_last && !is_exchange_step),
-        .out_data (repeats),
-        .count    (unused_runs)
+        .out_data (repeats)
     );
 
     logic unused_step;
 
-    tcu_queue #(
+    npu_queue #(
         .WIDTH(1)
     ) row_flags (
         .clock,
@@ -254,8 +270,7 @@ module tcu_array #(
         .in_data  (repeats),
         .out_valid(unused_step),
         .out_ready(enters),
-        .out_data (row_repeats),
-        .count    (unused_steps)
+        .out_data (row_repeats)
     );
 
     assign given = repeated[LATENCY-1] ? last : computed;
@@ -272,24 +287,29 @@ module tcu_array #(
   end else begin : gen_no_repeats
     logic unused;
 
-    assign unused = run_repeats;
+    assign unused = run_rows.repeats;
     assign given = computed;
   end
 
-  tcu_queue #(
+  npu_queue #(
       .WIDTH(VECTOR_BITS),
-      .DEPTH(QUEUE_DEPTH),
+      .DEPTH(PLACES),
       .FLOW (1'b1)
   ) results (
       .clock,
       .reset,
       .in_valid (computed_valid),
-      .in_ready (unused_ready),
+      .in_ready (result_has_room),
       .in_data  (given),
       .out_valid(result_valid),
       .out_ready(result_ready),
-      .out_data (result_data),
-      .count    (unused_results)
+      .out_data (result_data)
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset && computed_valid) result_fits: assert (result_has_room);
+  end
+`endif
 
 endmodule

@@ -1,26 +1,26 @@
 // The configuration registers, the program counter, and the flags that follow from them.
 //
-// `timeout` is high from the cycle on in which the decoder has held an instruction for as many cycles
-// as the register says; `tracepoint` while the program counter is at the register's value.
+// `timeout` is high from the cycle on in which the decoder has held an instruction for as many
+// cycles as the register says; `tracepoint` while the program counter is at the register's value.
 //
 // Source: the specification's 9.8.
 module tcu_configuration #(
     parameter logic [15:0] TIMEOUT = 16'd100,
     parameter int unsigned OFFSET_BITS = 16
 ) (
-    input  logic             clock,
-    input  logic             reset,
-    input  logic             holds,
-    input  logic             accepts,
-    input  logic             configures,
-    input  logic [3:0]        number,
-    input  logic [31:0]      value,
+    input  logic                        clock,
+    input  logic                        reset,
+    input  logic                        holds,
+    input  logic                        accepts,
+    input  logic                        configures,
+    input  tcu_pkg::register_e          number,
+    input  logic [31:0]                 value,
     output logic [1:0][OFFSET_BITS-1:0] dram_offset,
-    output logic [1:0][ 3:0] dram_cache,
-    output logic [15:0]      sample_interval,
-    output logic [31:0]      program_counter,
-    output logic             timeout,
-    output logic             tracepoint
+    output logic [1:0][3:0]             dram_cache,
+    output logic [15:0]                 sample_interval,
+    output logic [31:0]                 program_counter,
+    output logic                        timeout,
+    output logic                        tracepoint
 );
 
   logic [15:0] longest, waited;
@@ -52,7 +52,7 @@ module tcu_configuration #(
           tcu_pkg::REGISTER_TRACEPOINT:      traced <= value;
           tcu_pkg::REGISTER_PROGRAM_COUNTER: program_counter <= value;
           tcu_pkg::REGISTER_SAMPLE_INTERVAL: sample_interval <= value[15:0];
-          default:                  ;
+          default: ;
         endcase
       end
     end

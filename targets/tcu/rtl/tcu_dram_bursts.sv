@@ -2,8 +2,9 @@
 //
 // A burst read is handed on when no write is under way; `responds` tells that one is over. A burst
 // written stays until its address and all its words have been handed on. `beats` is a burst's
-// number of beats less one, `vectors` how many vectors it has; `skipped` are the bytes of its first word before them, none
-// where vectors are whole words. `wants_words` is high while words of a burst written are wanted.
+// number of beats less one, `vectors` how many vectors it has; `skipped` are the bytes of its first
+// word before them, none where vectors are whole words. `wants_words` is high while words of a
+// burst written are wanted.
 //
 // Source: the specification's 9.1, AXI side, 9.6, and its notes on requests split at 256 beats.
 module tcu_dram_bursts #(
@@ -17,7 +18,7 @@ module tcu_dram_bursts #(
     localparam int unsigned WORD_BYTES = WORD_BITS / 8,
     localparam int unsigned LONGEST = tcu_pkg::longest_burst(VECTOR_BYTES, WORD_BYTES),
     localparam int unsigned COUNT_BITS = tcu_pkg::count_bits(SIZE_BITS, LONGEST),
-    localparam int unsigned SKIP_BITS = tcu_pkg::skip_bits(WORD_BYTES)
+    localparam int unsigned SKIP_BITS = npu_pkg::index_bits(WORD_BYTES)
 ) (
     input logic clock,
     input logic reset,
@@ -78,16 +79,11 @@ module tcu_dram_bursts #(
   assign write_valid = part_valid[0] && is_free;
   assign part_ready[0] = write_ready && is_free;
 
-  tcu_fork #(
-      .PORTS(2)
-  ) parts (
-      .clock,
-      .reset,
-      .in_valid (burst_valid),
-      .in_ready (burst_ready),
-      .wanted   (2'b11),
-      .out_valid(part_valid),
-      .out_ready(part_ready)
+  npu_fork #(.PORTS(2)) parts (
+      .clock, .reset,
+      .in_valid(burst_valid), .in_ready(burst_ready),
+      .wanted(2'b11),
+      .out_valid(part_valid), .out_ready(part_ready)
   );
 
   assign wants_words = part_valid[1];

@@ -1,9 +1,9 @@
 // A bank of DRAM: transfers of vectors become bursts of an AXI4 master.
 //
-// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0. Vectors lie behind each
-// other, from the bank's offset on: where they are no whole words, words are shared and `wstrb` has the bytes written. A
-// transfer's `size` is its number of vectors less one. `failed` is high in a cycle with a response
-// other than OKAY.
+// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0.
+// Vectors lie behind each other, from the bank's offset on: where they are no whole words, words
+// are shared and `w_strobes` has the bytes written. A transfer's `size` is its number of vectors
+// less one. `failed` is high in a cycle with a response other than OKAY.
 //
 // Source: the specification's 5.1 (bytes), 9.1 (AXI side) and 9.6 (addresses).
 module tcu_dram_port #(
@@ -45,28 +45,11 @@ module tcu_dram_port #(
     output logic [VECTOR_BITS-1:0] read_data,
     output logic                   failed,
 
-    output logic                  awvalid,
-    input  logic                  awready,
-    output logic [AXI_ADDRESS_BITS-1:0] awaddr,
-    output logic [           7:0] awlen,
-    output logic [           3:0] awcache,
-    output logic                  wvalid,
-    input  logic                  wready,
-    output logic [  AXI_BITS-1:0] wdata,
-    output logic [AXI_BITS/8-1:0] wstrb,
-    output logic                  wlast,
-    input  logic                  bvalid,
-    output logic                  bready,
-    input  logic [           1:0] bresp,
-    output logic                  arvalid,
-    input  logic                  arready,
-    output logic [AXI_ADDRESS_BITS-1:0] araddr,
-    output logic [           7:0] arlen,
-    output logic [           3:0] arcache,
-    input  logic                  rvalid,
-    output logic                  rready,
-    input  logic [  AXI_BITS-1:0] rdata,
-    input  logic [           1:0] rresp
+    output npu_pkg::axi_request_t  request,
+    output logic [AXI_BITS-1:0]    w_data,
+    output logic [AXI_BITS/8-1:0]  w_strobes,
+    input  npu_pkg::axi_response_t response,
+    input  logic [AXI_BITS-1:0]    r_data
 );
 
   localparam int unsigned SLOT_BITS = 8 * SLOT_BYTES;
@@ -78,9 +61,10 @@ module tcu_dram_port #(
   localparam int unsigned WORD_BYTES = AXI_BITS / 8;
   localparam int unsigned COUNT_BITS =
       tcu_pkg::count_bits(SIZE_BITS, tcu_pkg::longest_burst(STORED_BYTES, WORD_BYTES));
-  localparam int unsigned SKIP_BITS = tcu_pkg::skip_bits(WORD_BYTES);
+  localparam int unsigned SKIP_BITS = npu_pkg::index_bits(WORD_BYTES);
 
-  assign failed = (bvalid && bready && bresp != '0) || (rvalid && rready && rresp != '0);
+  assign failed = (response.b_valid && request.b_ready && response.b_resp != '0)
+      || (response.r_valid && request.r_ready && response.r_resp != '0);
 
   // Requests.
   logic request_valid, request_ready, request_write;
@@ -96,8 +80,7 @@ module tcu_dram_port #(
       .WINDOW_BITS (OFFSET_BITS + 4),
       .RUNS        (RUNS)
   ) requests (
-      .clock,
-      .reset,
+      .clock, .reset,
       .run_valid,
       .run_ready,
       .run_write,
@@ -133,8 +116,7 @@ module tcu_dram_port #(
       .BUS_ADDRESS_BITS(AXI_ADDRESS_BITS),
       .VECTOR_BYTES(STORED_BYTES)
   ) bursts (
-      .clock,
-      .reset,
+      .clock, .reset,
       .request_valid,
       .request_ready,
       .request_write,
@@ -159,14 +141,13 @@ module tcu_dram_port #(
       .out_word      (written)
   );
 
-  tcu_read_master #(
+  npu_read_master #(
       .WORD_BITS        (AXI_BITS),
       .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) reads (
-      .clock,
-      .reset,
+      .clock, .reset,
       .burst_valid  (read_burst_valid),
       .burst_ready  (read_burst_ready),
       .burst_address,
@@ -175,24 +156,20 @@ module tcu_dram_port #(
       .word_valid   (fetched_valid),
       .word_ready   (fetched_ready),
       .word         (fetched),
-      .arvalid,
-      .arready,
-      .araddr,
-      .arlen,
-      .arcache,
-      .rvalid,
-      .rready,
-      .rdata
+      .ar           (request.ar),
+      .ar_ready     (response.ar_ready),
+      .r_valid      (response.r_valid),
+      .r_ready      (request.r_ready),
+      .r_data
   );
 
-  tcu_write_master #(
+  npu_write_master #(
       .WORD_BITS        (AXI_BITS),
       .ADDRESS_BITS     (AXI_ADDRESS_BITS),
       .REMEMBERED       (REMEMBERED),
       .CROSSES_BY_A_BEAT(CROSSES_BY_A_BEAT)
   ) writes (
-      .clock,
-      .reset,
+      .clock, .reset,
       .burst_valid  (write_burst_valid),
       .burst_ready  (write_burst_ready),
       .burst_address,
@@ -202,37 +179,25 @@ module tcu_dram_port #(
       .word_ready   (written_ready),
       .word         (written),
       .responds,
-      .awvalid,
-      .awready,
-      .awaddr,
-      .awlen,
-      .awcache,
-      .wvalid,
-      .wready,
-      .wdata,
-      .wlast,
-      .bvalid,
-      .bready
+      .aw           (request.aw),
+      .aw_ready     (response.aw_ready),
+      .w_valid      (request.w_valid),
+      .w_ready      (response.w_ready),
+      .w_data,
+      .w_last       (request.w_last),
+      .b_valid      (response.b_valid),
+      .b_ready      (request.b_ready)
   );
 
   // Vectors.
   logic queued_valid, queued_ready;
-  logic [1:0] unused_count;
   logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] queued, read_scalars;
   logic [ARRAY_SIZE-1:0][SLOT_BITS-1:0] stored, loaded;
 
-  tcu_queue #(
-      .WIDTH(VECTOR_BITS)
-  ) vectors (
-      .clock,
-      .reset,
-      .in_valid (write_valid),
-      .in_ready (write_ready),
-      .in_data  (write_data),
-      .out_valid(queued_valid),
-      .out_ready(queued_ready),
-      .out_data (queued),
-      .count    (unused_count)
+  npu_queue #(.WIDTH(VECTOR_BITS)) vectors (
+      .clock, .reset,
+      .in_valid(write_valid), .in_ready(write_ready), .in_data(write_data),
+      .out_valid(queued_valid), .out_ready(queued_ready), .out_data(queued)
   );
 
   always_comb begin
@@ -249,14 +214,13 @@ module tcu_dram_port #(
 
     logic unused;
     assign unused = ^{burst_vectors, burst_skipped, wants_words};
-    assign wstrb = '1;
+    assign w_strobes = '1;
 
-    tcu_vector_to_words #(
+    npu_vector_to_words #(
         .WORD_BITS(AXI_BITS),
         .WORDS    (WORDS)
     ) serialiser (
-        .clock,
-        .reset,
+        .clock, .reset,
         .vector_valid(queued_valid),
         .vector_ready(queued_ready),
         .vector      (stored),
@@ -265,12 +229,11 @@ module tcu_dram_port #(
         .word        (stored_word)
     );
 
-    tcu_words_to_vector #(
+    npu_words_to_vector #(
         .WORD_BITS(AXI_BITS),
         .WORDS    (WORDS)
     ) collector (
-        .clock,
-        .reset,
+        .clock, .reset,
         .word_valid  (fetched_valid),
         .word_ready  (fetched_ready),
         .word        (fetched),
@@ -282,29 +245,28 @@ module tcu_dram_port #(
     localparam int unsigned PLACES = AXI_BITS / SLOT_BITS;
     localparam int unsigned PLACE_BITS = $clog2(PLACES);
 
-    // Bursts read that are under way: in the master's queue, remembered, and those of a word that wait behind it.
+    // Bursts read that are under way: in the master's queue, remembered, and those of a word that
+    // wait behind it.
     localparam int unsigned BURSTS = 2 + REMEMBERED + 4;
 
     logic [PLACES-1:0] places, given_places;
     logic [PLACE_BITS-1:0] skipped, read_skipped;
     logic [PLACE_BITS:0] past, read_past;
     logic [7:0] read_beats;
-    logic [$clog2(BURSTS+1)-1:0] unused_bursts;
-    logic [1:0] unused_places;
-    logic read_burst_known, read_burst_over, unused_room, unused_places_ready, unused_places_valid;
+    logic read_burst_known, read_burst_over, burst_has_room, places_have_room, places_are_known;
 
     assign skipped = PLACE_BITS'(32'(burst_skipped) / SLOT_BYTES);
     // Of the last word: a whole one has as many as there are.
-    assign past = (PLACE_BITS + 1)'((32'(skipped) + 32'(burst_vectors) * ARRAY_SIZE - 1) % PLACES + 1);
+    assign past = (PLACE_BITS + 1)'(
+        (32'(skipped) + 32'(burst_vectors) * ARRAY_SIZE - 1) % PLACES + 1);
 
-    tcu_packer #(
+    npu_packer #(
         .SLOT_BITS   (SLOT_BITS),
         .LANES       (ARRAY_SIZE),
         .PLACES      (PLACES),
         .VECTORS_BITS(COUNT_BITS)
     ) packer (
-        .clock,
-        .reset,
+        .clock, .reset,
         .burst_valid  (wants_words),
         .burst_skipped(skipped),
         .burst_vectors,
@@ -318,46 +280,31 @@ module tcu_dram_port #(
     );
 
     // As the words in the master, which come and go with them.
-    tcu_queue #(
-        .WIDTH(PLACES)
-    ) strobes (
-        .clock,
-        .reset,
-        .in_valid (written_valid),
-        .in_ready (unused_places_ready),
-        .in_data  (places),
-        .out_valid(unused_places_valid),
-        .out_ready(wvalid && wready),
-        .out_data (given_places),
-        .count    (unused_places)
+    npu_queue #(.WIDTH(PLACES)) strobes (
+        .clock, .reset,
+        .in_valid(written_valid), .in_ready(places_have_room), .in_data(places),
+        .out_valid(places_are_known), .out_ready(request.w_valid && response.w_ready),
+        .out_data(given_places)
     );
 
     for (genvar i = 0; i < PLACES; i++) begin : gen_strobe
-      assign wstrb[i*SLOT_BYTES+:SLOT_BYTES] = {SLOT_BYTES{given_places[i]}};
+      assign w_strobes[i*SLOT_BYTES+:SLOT_BYTES] = {SLOT_BYTES{given_places[i]}};
     end
 
-    tcu_queue #(
-        .WIDTH(2 * PLACE_BITS + 9),
-        .DEPTH(BURSTS)
-    ) bursts_read (
-        .clock,
-        .reset,
-        .in_valid (read_burst_valid && read_burst_ready),
-        .in_ready (unused_room),
-        .in_data  ({skipped, past, burst_beats}),
-        .out_valid(read_burst_known),
-        .out_ready(read_burst_over),
-        .out_data ({read_skipped, read_past, read_beats}),
-        .count    (unused_bursts)
+    npu_queue #(.WIDTH(2 * PLACE_BITS + 9), .DEPTH(BURSTS)) bursts_read (
+        .clock, .reset,
+        .in_valid(read_burst_valid && read_burst_ready), .in_ready(burst_has_room),
+        .in_data({skipped, past, burst_beats}),
+        .out_valid(read_burst_known), .out_ready(read_burst_over),
+        .out_data({read_skipped, read_past, read_beats})
     );
 
-    tcu_unpacker #(
+    npu_unpacker #(
         .SLOT_BITS(SLOT_BITS),
         .LANES    (ARRAY_SIZE),
         .PLACES   (PLACES)
     ) unpacker (
-        .clock,
-        .reset,
+        .clock, .reset,
         .burst_valid  (read_burst_known),
         .burst_ready  (read_burst_over),
         .burst_skipped(read_skipped),
@@ -370,6 +317,14 @@ module tcu_dram_port #(
         .vector_ready (read_ready),
         .vector       (loaded)
     );
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clock) begin
+      if (!reset && read_burst_valid && read_burst_ready) burst_fits: assert (burst_has_room);
+      if (!reset && written_valid && written_ready) places_fit: assert (places_have_room);
+      if (!reset && request.w_valid) strobes_are_there: assert (places_are_known);
+    end
+`endif
   end
 
 endmodule

@@ -1,5 +1,5 @@
-// Transfers of a bank as requests for contiguous vectors: one for a contiguous transfer, one for each
-// vector of a strided one.
+// Transfers of a bank as requests for contiguous vectors: one for a contiguous transfer, one for
+// each vector of a strided one.
 //
 // Sizes are numbers of vectors less one. A request keeps the window, the bank's offset and cache
 // bits, as it was when its transfer was taken.
@@ -34,64 +34,39 @@ module tcu_dram_requests #(
 );
 
   logic valid, ready, writes, is_strided, unused_last;
-  logic [$clog2(RUNS + 1)-1:0] unused_runs;
-  logic [1:0] unused_requests;
   logic [ADDRESS_BITS-1:0] first, address;
   logic [STRIDE_BITS-1:0] stride;
   logic [SIZE_BITS-1:0] size, vectors;
   logic [WINDOW_BITS-1:0] window;
 
-  tcu_queue #(
-      .WIDTH(1 + ADDRESS_BITS + STRIDE_BITS + SIZE_BITS + WINDOW_BITS),
-      .DEPTH(RUNS),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
+  npu_queue #(
+      .WIDTH(1 + ADDRESS_BITS + STRIDE_BITS + SIZE_BITS + WINDOW_BITS), .DEPTH(RUNS), .FLOW(1'b1),
+      .PIPE(1'b1)
   ) runs (
-      .clock,
-      .reset,
-      .in_valid (run_valid),
-      .in_ready (run_ready),
-      .in_data  ({run_write, run_address, run_stride, run_size, run_window}),
-      .out_valid(valid),
-      .out_ready(ready),
-      .out_data ({writes, first, stride, size, window}),
-      .count    (unused_runs)
+      .clock, .reset,
+      .in_valid(run_valid), .in_ready(run_ready),
+      .in_data({run_write, run_address, run_stride, run_size, run_window}),
+      .out_valid(valid), .out_ready(ready), .out_data({writes, first, stride, size, window})
   );
 
   assign is_strided = stride != '0;
   assign vectors = is_strided ? '0 : size;
 
-  tcu_address_generator #(
-      .ADDRESS_BITS(ADDRESS_BITS),
-      .STRIDE_BITS (STRIDE_BITS),
-      .SIZE_BITS   (SIZE_BITS)
+  npu_address_generator #(
+      .ADDRESS_BITS(ADDRESS_BITS), .STRIDE_BITS(STRIDE_BITS), .SIZE_BITS(SIZE_BITS)
   ) addresses (
-      .clock,
-      .reset,
-      .in_valid     (valid),
-      .in_ready     (ready),
-      .in_address   (first),
-      .in_stride    (stride),
-      .in_size      (is_strided ? size : '0),
-      .in_descending(1'b0),
-      .out_valid    (step_valid),
-      .out_ready    (step_ready),
-      .out_address  (address),
-      .out_last     (unused_last)
+      .clock, .reset,
+      .in_valid(valid), .in_ready(ready), .in_address(first), .in_stride(stride),
+      .in_size(is_strided ? size : '0), .in_descending(1'b0),
+      .out_valid(step_valid), .out_ready(step_ready), .out_address(address),
+      .out_last(unused_last)
   );
 
-  tcu_queue #(
-      .WIDTH(1 + ADDRESS_BITS + SIZE_BITS + WINDOW_BITS)
-  ) requests (
-      .clock,
-      .reset,
-      .in_valid (step_valid),
-      .in_ready (step_ready),
-      .in_data  ({writes, address, vectors, window}),
-      .out_valid(request_valid),
-      .out_ready(request_ready),
-      .out_data ({request_write, request_address, request_size, request_window}),
-      .count    (unused_requests)
+  npu_queue #(.WIDTH(1 + ADDRESS_BITS + SIZE_BITS + WINDOW_BITS)) requests (
+      .clock, .reset,
+      .in_valid(step_valid), .in_ready(step_ready), .in_data({writes, address, vectors, window}),
+      .out_valid(request_valid), .out_ready(request_ready),
+      .out_data({request_write, request_address, request_size, request_window})
   );
 
 endmodule

@@ -1,7 +1,8 @@
-// Single precision: sums and products of IEEE 754, rounded to nearest, half to even, with subnormal numbers.
+// Single precision: sums and products of IEEE 754, rounded to nearest, half to even, with subnormal
+// numbers.
 //
-// Plain logic without a register, for simulation: nobody has looked at its speed in an FPGA. A result that is
-// not a number is 32'h7fc00000.
+// Plain logic without a register, for simulation: nobody has looked at its speed in an FPGA. A
+// result that is not a number is 32'h7fc00000.
 //
 // Source: the specification's 5.2 (FLOAT32: two roundings, comparisons of IEEE).
 package tcu_float;
@@ -25,8 +26,8 @@ package tcu_float;
     exponent = field == '0 ? 12'sd1 : $signed({4'b0, field});
   endfunction
 
-  // The number `magnitude` * 2^(top - 127 - 47), rounded: `top` is the exponent field that it has if its
-  // highest bit is set. Bits that were cut off below are in its lowest one.
+  // The number `magnitude` * 2^(top - 127 - 47), rounded: `top` is the exponent field that it has
+  // if its highest bit is set. Bits that were cut off below are in its lowest one.
   function automatic logic [31:0] rounded(input logic sign, input logic signed [11:0] top, input logic [47:0] magnitude);
     logic [47:0] bits, low;
     logic signed [11:0] field;

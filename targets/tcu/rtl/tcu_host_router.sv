@@ -34,18 +34,12 @@ module tcu_host_router #(
 
   logic active, bank, writes, passes;
 
-  tcu_selector #(
-      .CHOICE_BITS(2),
-      .SIZE_BITS  (SIZE_BITS)
-  ) transfers (
-      .clock,
-      .reset,
-      .in_valid (route_valid),
-      .in_ready (route_ready),
-      .in_choice({route_bank, route_write}),
-      .in_size  (route_size),
+  npu_selector #(.CHOICE_BITS(2), .SIZE_BITS(SIZE_BITS)) transfers (
+      .clock, .reset,
+      .in_valid(route_valid), .in_ready(route_ready), .in_choice({route_bank, route_write}),
+      .in_size(route_size),
       .active,
-      .choice   ({bank, writes}),
+      .choice({bank, writes}),
       .passes
   );
 

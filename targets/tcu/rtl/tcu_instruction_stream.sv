@@ -1,8 +1,8 @@
 // Instructions out of a stream of bytes: packed without gaps, first byte in the lowest lane.
 //
-// Bytes that tkeep leaves out are no part of the program; those that it keeps are the lowest of their
-// beat. An instruction need not divide a beat, nor end with the last one. The first instruction of a
-// beat is there one cycle later.
+// Bytes that tkeep leaves out are no part of the program; those that it keeps are the lowest of
+// their beat. An instruction need not divide a beat, nor end with the last one. The first
+// instruction of a beat is there one cycle later.
 //
 // Source: the specification's 3.2 and 9.1, instruction input.
 module tcu_instruction_stream #(
@@ -58,5 +58,12 @@ module tcu_instruction_stream #(
       count <= takes ? left_count + kept : left_count;
     end
   end
+
+`ifndef SYNTHESIS
+  npu_stays #(.WIDTH(9 * STREAM_BYTES)) beat_stays (
+      .clock, .reset,
+      .valid(stream_valid), .ready(stream_ready), .data({stream_keep, stream_data})
+  );
+`endif
 
 endmodule

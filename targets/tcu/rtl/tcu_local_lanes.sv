@@ -1,13 +1,15 @@
-// Local memory with queues in front of its ports: runs of four lanes, which wait for older runs that
-// touch the same vectors.
+// Local memory with queues in front of its ports: runs of four lanes, which wait for older runs
+// that touch the same vectors.
 //
-// Lane 0 serves the array and the accumulators and has port A to itself, and a queue for QUEUE_DEPTH
-// runs; the others have two each. Lanes 1 and 2 serve the banks of DRAM, 3 weights; they share port B: the access of the oldest run goes first. Runs of a lane come after
-// each other. A run waits for the runs of other lanes that were there before it, touch one of its
-// vectors and write if it reads; without OVERLAPPED_DRAM runs of one bank wait for all of the other.
-// A run that goes around the end of the addresses touches all of them. One run enters in a cycle.
+// Lane 0 serves the array and the accumulators and has port A to itself, and a queue for
+// QUEUE_DEPTH runs; the others have two each. Lanes 1 and 2 serve the banks of DRAM, 3 weights;
+// they share port B: the access of the oldest run goes first. Runs of a lane come after each other.
+// A run waits for the runs of other lanes that were there before it, touch one of its vectors and
+// write if it reads; without OVERLAPPED_DRAM runs of one bank wait for all of the other. A run that
+// goes around the end of the addresses touches all of them. One run enters in a cycle.
 //
-// Source: the specification's 9.1, with the limits of its 9.2 removed; clock/lanes.rs is the same in time.
+// Source: the specification's 9.1, with the limits of its 9.2 removed; clock/lanes.rs is the same
+// in time.
 module tcu_local_lanes #(
     parameter int unsigned VECTOR_BITS = 128,
     parameter int unsigned DEPTH = 8192,
@@ -190,40 +192,23 @@ module tcu_local_lanes #(
     assign grant[lane] = (wants & after[lane]) == '0;
     assign control_valid = active && grant[lane];
 
-    tcu_address_generator #(
-        .ADDRESS_BITS(ADDRESS_BITS),
-        .STRIDE_BITS (STRIDE_BITS),
-        .SIZE_BITS   (ADDRESS_BITS)
+    npu_address_generator #(
+        .ADDRESS_BITS(ADDRESS_BITS), .STRIDE_BITS(STRIDE_BITS), .SIZE_BITS(ADDRESS_BITS)
     ) addresses (
-        .clock,
-        .reset,
-        .in_valid     (active),
-        .in_ready     (unused_last),
-        .in_address   (start),
-        .in_stride    (stride),
-        .in_size      (size),
-        .in_descending(descending),
-        .out_valid    (unused_valid),
-        .out_ready    (control_ready && grant[lane]),
-        .out_address  (address[lane]),
-        .out_last     (is_done)
+        .clock, .reset,
+        .in_valid(active), .in_ready(unused_last), .in_address(start), .in_stride(stride),
+        .in_size(size), .in_descending(descending),
+        .out_valid(unused_valid), .out_ready(control_ready && grant[lane]),
+        .out_address(address[lane]), .out_last(is_done)
     );
 
-    tcu_memory_port #(
-        .WIDTH(VECTOR_BITS)
-    ) port (
-        .clock,
-        .reset,
-        .control_valid,
-        .control_ready,
-        .control_write(access_writes[lane]),
-        .write_valid  (write_valid[lane]),
-        .write_ready  (write_ready[lane]),
-        .access       (access[lane]),
-        .fetched      (fetched[lane == 0 ? 0 : 1]),
-        .read_valid   (read_valid[lane]),
-        .read_ready   (read_ready[lane]),
-        .read_data    (read_data[lane])
+    npu_memory_port #(.WIDTH(VECTOR_BITS)) port (
+        .clock, .reset,
+        .control_valid, .control_ready, .control_write(access_writes[lane]),
+        .write_valid(write_valid[lane]), .write_ready(write_ready[lane]),
+        .access(access[lane]),
+        .fetched(fetched[lane == 0 ? 0 : 1]),
+        .read_valid(read_valid[lane]), .read_ready(read_ready[lane]), .read_data(read_data[lane])
     );
   end
 
@@ -234,21 +219,12 @@ module tcu_local_lanes #(
     b_address = access[3] ? address[3] : access[2] ? address[2] : address[1];
   end
 
-  tcu_ram #(
-      .WIDTH(VECTOR_BITS),
-      .DEPTH(DEPTH)
-  ) ram (
+  npu_ram #(.WIDTH(VECTOR_BITS), .DEPTH(DEPTH)) ram (
       .clock,
-      .a_access (access[0]),
-      .a_write  (access_writes[0]),
-      .a_address(address[0]),
-      .a_in     (write_data[0]),
-      .a_out    (fetched[0]),
-      .b_access (access[3:1] != '0),
-      .b_write  ((access[2:1] & access_writes[2:1]) != '0),
-      .b_address,
-      .b_in     (access[2] ? write_data[2] : write_data[1]),
-      .b_out    (fetched[1])
+      .a_access(access[0]), .a_write(access_writes[0]), .a_address(address[0]),
+      .a_in(write_data[0]), .a_out(fetched[0]),
+      .b_access(access[3:1] != '0), .b_write((access[2:1] & access_writes[2:1]) != '0),
+      .b_address, .b_in(access[2] ? write_data[2] : write_data[1]), .b_out(fetched[1])
   );
 
 endmodule

@@ -1,10 +1,11 @@
 // Local memory: port A serves the array and the accumulators, port B the banks of DRAM.
 //
 // Each port takes a run of vectors to read or to write and is rid of it in the cycle of the last
-// access. Bit or element 0 of each signal is port A's, 1 is port B's. `access_ready` is for samples.
+// access. Bit or element 0 of each signal is port A's, 1 is port B's. `access_ready` is for
+// samples.
 //
-// Source: the specification's 9.1. The lock of its halves is left out: the decoder hands out one run
-// at a time, so that it would never delay anything.
+// Source: the specification's 9.1. The lock of its halves is left out: the decoder hands out one
+// run at a time, so that it would never delay anything.
 module tcu_local_memory #(
     parameter int unsigned VECTOR_BITS = 128,
     parameter int unsigned DEPTH = 8192,
@@ -35,7 +36,7 @@ module tcu_local_memory #(
   logic [1:0][ VECTOR_BITS-1:0] fetched;
 
   for (genvar side = 0; side < 2; side++) begin : gen_port
-    tcu_address_generator #(
+    npu_address_generator #(
         .ADDRESS_BITS(ADDRESS_BITS),
         .STRIDE_BITS (STRIDE_BITS),
         .SIZE_BITS   (ADDRESS_BITS)
@@ -54,7 +55,7 @@ module tcu_local_memory #(
         .out_last     (unused_last[side])
     );
 
-    tcu_memory_port #(
+    npu_memory_port #(
         .WIDTH(VECTOR_BITS)
     ) port (
         .clock,
@@ -72,7 +73,7 @@ module tcu_local_memory #(
     );
   end
 
-  tcu_ram #(
+  npu_ram #(
       .WIDTH(VECTOR_BITS),
       .DEPTH(DEPTH)
   ) ram (

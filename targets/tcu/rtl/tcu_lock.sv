@@ -1,10 +1,11 @@
 // The lock of the accumulators: keeps port B from reading while an overwriting write is under way.
 //
 // Such a write asks for the lock while it is at the stage (`take`), and the first write to its
-// address from then on gives the lock up: be it the write before, which may still wait for its word.
-// Additions do not take it.
+// address from then on gives the lock up: be it the write before, which may still wait for its
+// word. Additions do not take it.
 //
-// Source: the specification's 9.5 and its notes on lost additions; clock/lock.rs is the same in time.
+// Source: the specification's 9.5 and its notes on lost additions; clock/lock.rs is the same in
+// time.
 module tcu_lock #(
     parameter int unsigned ADDRESS_BITS = 11
 ) (

@@ -1,9 +1,11 @@
-// The lookup tables: for each lane the key closest to its argument, and what the tables have for that key.
+// The lookup tables: for each lane the key closest to its argument, and what the tables have for
+// that key.
 //
-// Table 0 holds the keys, a vector of them after the other, tables 1 to TABLES the values. A search looks at
-// every key, in order: N + 1 cycles for a vector of them, all lanes at once. Of two keys that are equally close
-// the first one counts. The difference is `argument` less the key, and saturates. `argument` stays while there
-// is a search; `found` is high in the cycle in which `difference` and `values` are there.
+// Table 0 holds the keys, a vector of them after the other, tables 1 to TABLES the values. A search
+// looks at every key, in order: N + 1 cycles for a vector of them, all lanes at once. Of two keys
+// that are equally close the first one counts. The difference is `argument` less the key, and
+// saturates. `argument` stays while there is a search; `found` is high in the cycle in which
+// `difference` and `values` are there.
 //
 // An extension of this project, which the released design does not have.
 module tcu_lookup #(
@@ -64,21 +66,12 @@ module tcu_lookup #(
     logic [VECTOR_BITS-1:0] vector, unused;
 
     // What lies beyond the tables' depth is no entry of them.
-    tcu_ram #(
-        .WIDTH(VECTOR_BITS),
-        .DEPTH(DEPTH > 1 ? DEPTH : 2)
-    ) ram (
+    npu_ram #(.WIDTH(VECTOR_BITS), .DEPTH(DEPTH > 1 ? DEPTH : 2)) ram (
         .clock,
-        .a_access (load && load_table == TABLE_BITS'(table_index) && 32'(load_index) < DEPTH),
-        .a_write  (1'b1),
-        .a_address(PLACE_BITS'(load_index)),
-        .a_in     (load_data),
-        .a_out    (unused),
-        .b_access (search && !fetched),
-        .b_write  (1'b0),
-        .b_address(PLACE_BITS'(index)),
-        .b_in     ('0),
-        .b_out    (vector)
+        .a_access(load && load_table == TABLE_BITS'(table_index) && 32'(load_index) < DEPTH),
+        .a_write(1'b1), .a_address(PLACE_BITS'(load_index)), .a_in(load_data), .a_out(unused),
+        .b_access(search && !fetched), .b_write(1'b0), .b_address(PLACE_BITS'(index)), .b_in('0),
+        .b_out(vector)
     );
 
     assign entry[table_index] = vector[32'(place)*SCALAR_BITS+:SCALAR_BITS];

@@ -1,10 +1,10 @@
 // A multiplier of the array: its weight, and what goes right and down from it.
 //
 // sum_out = saturate(round(x * weight + sum_in * 2^BINARY_POINT)): the exact sum, rounded half to
-// even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down. With
-// DOUBLE_WEIGHTS the weight at work is another one: `exchange` puts the one that was shifted in to work, and
-// leaves it where it is too, so that a later shift goes on from there. With a BINARY_POINT of 0 numbers are of
-// single precision, and the product is rounded before the sum.
+// even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down.
+// With DOUBLE_WEIGHTS the weight at work is another one: `exchange` puts the one that was shifted
+// in to work, and leaves it where it is too, so that a later shift goes on from there. With a
+// BINARY_POINT of 0 numbers are of single precision, and the product is rounded before the sum.
 //
 // Source: the specification's 5.2 (mac), 5.3 (order) and 9.4 (weights).
 module tcu_processing_element #(
@@ -42,11 +42,9 @@ module tcu_processing_element #(
     localparam int unsigned WIDE_BITS = 2 * SCALAR_BITS + 1;
 
     tcu_rounding #(
-        .WIDE_BITS   (WIDE_BITS),
-        .SCALAR_BITS (SCALAR_BITS),
-        .BINARY_POINT(BINARY_POINT)
+        .WIDE_BITS(WIDE_BITS), .SCALAR_BITS(SCALAR_BITS), .BINARY_POINT(BINARY_POINT)
     ) rounding (
-        .exact  (WIDE_BITS'(x_in) * WIDE_BITS'(at_work) + (WIDE_BITS'(sum_in) <<< BINARY_POINT)),
+        .exact(WIDE_BITS'(x_in) * WIDE_BITS'(at_work) + (WIDE_BITS'(sum_in) <<< BINARY_POINT)),
         .rounded
     );
   end

@@ -15,8 +15,7 @@ module tcu_router #(
 
     input  logic                 route_valid,
     output logic                 route_ready,
-    input  logic [1:0]               route_kind,
-    input  logic                 route_zeroes,
+    input  tcu_pkg::route_t      route,
     input  logic [SIZE_BITS-1:0] route_size,
     output logic                 offered,
     output logic                 taken,
@@ -43,91 +42,58 @@ module tcu_router #(
     input  logic [VECTOR_BITS-1:0] accumulator_read_data
 );
 
-  logic [1:0] kind;
-  logic zeroes;
+  tcu_pkg::route_t offer;
   logic [SIZE_BITS-1:0] size;
-  logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_count;
 
-  tcu_queue #(
-      .WIDTH(3 + SIZE_BITS),
-      .DEPTH(QUEUE_DEPTH),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
+  npu_queue #(
+      .WIDTH($bits(offer) + SIZE_BITS), .DEPTH(QUEUE_DEPTH), .FLOW(1'b1), .PIPE(1'b1)
   ) instructions (
-      .clock,
-      .reset,
-      .in_valid (route_valid),
-      .in_ready (route_ready),
-      .in_data  ({route_kind, route_zeroes, route_size}),
-      .out_valid(offered),
-      .out_ready(taken),
-      .out_data ({kind, zeroes, size}),
-      .count    (unused_count)
+      .clock, .reset,
+      .in_valid(route_valid), .in_ready(route_ready), .in_data({route, route_size}),
+      .out_valid(offered), .out_ready(taken), .out_data({offer, size})
   );
 
   // Local memory's reads, the accumulators' writes, local memory's writes.
   logic [2:0] wanted, part_valid, part_ready;
 
-  assign wanted[0] = kind != tcu_pkg::ROUTE_MOVE_OUT && !zeroes;
-  assign wanted[1] = kind == tcu_pkg::ROUTE_PRODUCT || kind == tcu_pkg::ROUTE_MOVE_IN;
-  assign wanted[2] = kind == tcu_pkg::ROUTE_MOVE_OUT;
+  assign wanted[0] = offer.kind != tcu_pkg::ROUTE_MOVE_OUT && !offer.zeroes;
+  assign wanted[1] = offer.kind == tcu_pkg::ROUTE_PRODUCT || offer.kind == tcu_pkg::ROUTE_MOVE_IN;
+  assign wanted[2] = offer.kind == tcu_pkg::ROUTE_MOVE_OUT;
 
-  tcu_fork #(
-      .PORTS(3)
-  ) parts (
-      .clock,
-      .reset,
-      .in_valid (offered),
-      .in_ready (taken),
+  npu_fork #(.PORTS(3)) parts (
+      .clock, .reset,
+      .in_valid(offered), .in_ready(taken),
       .wanted,
-      .out_valid(part_valid),
-      .out_ready(part_ready)
+      .out_valid(part_valid), .out_ready(part_ready)
   );
 
   logic reads, reads_for_array, writes, writes_from_array, returns, unused_choice;
   logic read_passes, write_passes, return_passes;
 
-  tcu_selector #(
-      .SIZE_BITS(SIZE_BITS)
-  ) local_reads (
-      .clock,
-      .reset,
-      .in_valid (part_valid[0]),
-      .in_ready (part_ready[0]),
-      .in_choice(kind != tcu_pkg::ROUTE_MOVE_IN),
-      .in_size  (size),
-      .active   (reads),
-      .choice   (reads_for_array),
-      .passes   (read_passes)
+  npu_selector #(.SIZE_BITS(SIZE_BITS)) local_reads (
+      .clock, .reset,
+      .in_valid(part_valid[0]), .in_ready(part_ready[0]),
+      .in_choice(offer.kind != tcu_pkg::ROUTE_MOVE_IN), .in_size(size),
+      .active(reads),
+      .choice(reads_for_array),
+      .passes(read_passes)
   );
 
-  tcu_selector #(
-      .SIZE_BITS(SIZE_BITS),
-      .DEPTH    (QUEUE_DEPTH)
-  ) accumulator_writes (
-      .clock,
-      .reset,
-      .in_valid (part_valid[1]),
-      .in_ready (part_ready[1]),
-      .in_choice(kind == tcu_pkg::ROUTE_PRODUCT),
-      .in_size  (size),
-      .active   (writes),
-      .choice   (writes_from_array),
-      .passes   (write_passes)
+  npu_selector #(.SIZE_BITS(SIZE_BITS), .DEPTH(QUEUE_DEPTH)) accumulator_writes (
+      .clock, .reset,
+      .in_valid(part_valid[1]), .in_ready(part_ready[1]),
+      .in_choice(offer.kind == tcu_pkg::ROUTE_PRODUCT), .in_size(size),
+      .active(writes),
+      .choice(writes_from_array),
+      .passes(write_passes)
   );
 
-  tcu_selector #(
-      .SIZE_BITS(SIZE_BITS)
-  ) local_writes (
-      .clock,
-      .reset,
-      .in_valid (part_valid[2]),
-      .in_ready (part_ready[2]),
-      .in_choice(1'b0),
-      .in_size  (size),
-      .active   (returns),
-      .choice   (unused_choice),
-      .passes   (return_passes)
+  npu_selector #(.SIZE_BITS(SIZE_BITS)) local_writes (
+      .clock, .reset,
+      .in_valid(part_valid[2]), .in_ready(part_ready[2]), .in_choice(1'b0), .in_size(size),
+      .active(returns),
+      .choice(unused_choice),
+      .passes(return_passes)
   );
 
   logic moves_in, takes_in;

@@ -1,12 +1,13 @@
 // Performance samples: a word every `interval` cycles while that is not 0, dropped when the word
 // before has not been taken.
 //
-// `handshakes` are valid and ready, from the lowest bit on, of the array, the accumulators, the router,
-// DRAM1, DRAM0, local memory's ports B and A, and the decoder. The last word of each block is marked.
+// `handshakes` are valid and ready, from the lowest bit on, of the array, the accumulators, the
+// router, DRAM1, DRAM0, local memory's ports B and A, and the decoder. The last word of each block
+// is marked.
 //
-// With INVALID_SAMPLES the words that are missing to a block when the interval becomes 0 are there, and a block of them where
-// there was no sample before: ones in place of the program counter, zeros in place of the handshakes. A sample that is due
-// meanwhile is dropped.
+// With INVALID_SAMPLES the words that are missing to a block when the interval becomes 0 are there,
+// and a block of them where there was no sample before: ones in place of the program counter, zeros
+// in place of the handshakes. A sample that is due meanwhile is dropped.
 //
 // Source: the specification's 9.7.
 module tcu_sampler #(
@@ -57,5 +58,12 @@ module tcu_sampler #(
       if (sample_tvalid && sample_tready) place <= sample_tlast ? '0 : place + 1'b1;
     end
   end
+
+`ifndef SYNTHESIS
+  npu_stays #(.WIDTH(65)) sample_stays (
+      .clock, .reset,
+      .valid(sample_tvalid), .ready(sample_tready), .data({sample_tlast, sample_tdata})
+  );
+`endif
 
 endmodule

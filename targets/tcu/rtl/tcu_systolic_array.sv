@@ -1,13 +1,14 @@
 // N x N processing elements and the row of biases above them: a result 2N-1 cycles after its row.
 //
-// Lane k of a row reaches element row k in cycle k; partial sums go down, from the bias through lane
-// 0 to lane N-1; column j is j cycles late, which the delays at the bottom make up for. A row may
-// enter every cycle.
+// Lane k of a row reaches element row k in cycle k; partial sums go down, from the bias through
+// lane 0 to lane N-1; column j is j cycles late, which the delays at the bottom make up for. A row
+// may enter every cycle.
 //
-// `reach` tells of how many rows of elements weights shift; then `weights` come in at the top, where the
-// biases take them. With DOUBLE_WEIGHTS each element has two, and rows of weights enter while rows of a
-// product do: column j shifts j cycles after column 0, and `exchange` reaches element (k, j) k + j cycles
-// later, with the row that enters in the same cycle, so that the row after it finds the new weights.
+// `reach` tells of how many rows of elements weights shift; then `weights` come in at the top,
+// where the biases take them. With DOUBLE_WEIGHTS each element has two, and rows of weights enter
+// while rows of a product do: column j shifts j cycles after column 0, and `exchange` reaches
+// element (k, j) k + j cycles later, with the row that enters in the same cycle, so that the row
+// after it finds the new weights.
 //
 // Source: the specification's 5.3, 9.1 and 9.4.
 module tcu_systolic_array #(
@@ -39,8 +40,8 @@ module tcu_systolic_array #(
     else under_way <= {under_way[LATENCY-2:0], row_valid};
   end
 
-  // What is shifted in at the top, what was last, and the biases at work; rows of elements that shift, by
-  // column; elements that exchange, by the sum of their row and column.
+  // What is shifted in at the top, what was last, and the biases at work; rows of elements that
+  // shift, by column; elements that exchange, by the sum of their row and column.
   logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] shifted, loaded, biases;
   logic [ARRAY_SIZE-1:0][ARRAY_SIZE-1:0] loads;
   logic [LATENCY-1:0] exchanges;
@@ -71,12 +72,9 @@ module tcu_systolic_array #(
         assign loads[j][k] = 32'(here) > k;
       end
 
-      tcu_delay #(
-          .WIDTH (SCALAR_BITS),
-          .CYCLES(j)
-      ) skew (
+      npu_delay #(.WIDTH(SCALAR_BITS), .CYCLES(j)) skew (
           .clock,
-          .in (weights[j]),
+          .in(weights[j]),
           .out(shifted[j])
       );
 
@@ -102,12 +100,9 @@ module tcu_systolic_array #(
   for (genvar k = 0; k < ARRAY_SIZE; k++) begin : gen_row
     logic [SCALAR_BITS-1:0] lane;
 
-    tcu_delay #(
-        .WIDTH (SCALAR_BITS),
-        .CYCLES(k)
-    ) skew (
+    npu_delay #(.WIDTH(SCALAR_BITS), .CYCLES(k)) skew (
         .clock,
-        .in (row[k]),
+        .in(row[k]),
         .out(lane)
     );
 
@@ -152,12 +147,9 @@ module tcu_systolic_array #(
       );
     end
 
-    tcu_delay #(
-        .WIDTH (SCALAR_BITS),
-        .CYCLES(ARRAY_SIZE - 1 - k)
-    ) align (
+    npu_delay #(.WIDTH(SCALAR_BITS), .CYCLES(ARRAY_SIZE - 1 - k)) align (
         .clock,
-        .in (gen_row[ARRAY_SIZE-1].gen_column[k].sum),
+        .in(gen_row[ARRAY_SIZE-1].gen_column[k].sum),
         .out(result[k])
     );
   end

@@ -1,12 +1,12 @@
-// Weights that are loaded beside those at work: instructions become shifts, which wait neither for rows
-// nor for results.
+// Weights that are loaded beside those at work: instructions become shifts, which wait neither for
+// rows nor for results.
 //
-// `enters` tells how many instructions have been taken, `done` how many are done with, both modulo 8.
-// An `exchange` goes through the array row by row. Shifts may begin behind it, and reach only the rows of
-// elements that it has reached: the first `reach` of them. That leaves the weights that the others are still
-// to take where they are, and those behind are as if all had shifted once N rows have come. So an
-// instruction of N rows or more opens a set at once, and a shorter one N-1 cycles after the `exchange`.
-// A set ends with the product that is taken next.
+// `enters` tells how many instructions have been taken, `done` how many are done with, both modulo
+// 8. An `exchange` goes through the array row by row. Shifts may begin behind it, and reach only
+// the rows of elements that it has reached: the first `reach` of them. That leaves the weights that
+// the others are still to take where they are, and those behind are as if all had shifted once N
+// rows have come. So an instruction of N rows or more opens a set at once, and a shorter one N-1
+// cycles after the `exchange`. A set ends with the product that is taken next.
 //
 // Source: the specification's 9.4, with its limit removed; clock/array.rs is the same in time.
 module tcu_weights #(
@@ -37,23 +37,11 @@ module tcu_weights #(
   logic valid, opens, is_last, is_free, is_whole, is_ready;
   logic [SIZE_BITS-1:0] size, index;
   logic [COUNT_BITS-1:0] cooling;
-  logic [$clog2(QUEUE_DEPTH + 1)-1:0] unused_count;
 
-  tcu_queue #(
-      .WIDTH(2 + SIZE_BITS),
-      .DEPTH(QUEUE_DEPTH),
-      .FLOW (1'b1),
-      .PIPE (1'b1)
-  ) instructions (
-      .clock,
-      .reset,
-      .in_valid (run_valid),
-      .in_ready (run_ready),
-      .in_data  ({!is_loaded, run_zeroes, run_size}),
-      .out_valid(valid),
-      .out_ready(shifts && is_last),
-      .out_data ({opens, is_zero, size}),
-      .count    (unused_count)
+  npu_queue #(.WIDTH(2 + SIZE_BITS), .DEPTH(QUEUE_DEPTH), .FLOW(1'b1), .PIPE(1'b1)) instructions (
+      .clock, .reset,
+      .in_valid(run_valid), .in_ready(run_ready), .in_data({!is_loaded, run_zeroes, run_size}),
+      .out_valid(valid), .out_ready(shifts && is_last), .out_data({opens, is_zero, size})
   );
 
   assign is_last = index == size;

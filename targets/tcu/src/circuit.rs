@@ -1,9 +1,11 @@
 //! The circuit of the TCU: its sources in `rtl/`, with parameters and ports for an instance.
 
 pub(crate) mod cosim;
+mod system;
 
 use npukit_target::rtl::{
-    Circuit, Defects, Limit, Parameter, Port, Source, TestBench, Unbuildable, axi4_master, identifier, stream,
+    AXI_CHECKER, Bank, Circuit, Defects, LIBRARY, Limit, Parameter, Port, Source, TestBench, Unbuildable,
+    axi4_master, identifier, stream,
 };
 
 use crate::config::packing::Packing;
@@ -17,7 +19,7 @@ macro_rules! sources {
     };
 }
 
-/// Source files of the circuit, packages first.
+/// Source files of the circuit, packages first. The library precedes them.
 const SOURCES: &[Source] = &sources![
     "tcu_pkg.sv",
     "tcu_float.sv",
@@ -26,46 +28,30 @@ const SOURCES: &[Source] = &sources![
     "tcu_accumulator_pipeline.sv",
     "tcu_accumulators.sv",
     "tcu_adder.sv",
-    "tcu_address_generator.sv",
     "tcu_alu_array.sv",
     "tcu_alu_lane.sv",
     "tcu_array.sv",
-    "tcu_burst_splitter.sv",
     "tcu_configuration.sv",
     "tcu_decoder.sv",
-    "tcu_delay.sv",
     "tcu_dram_bursts.sv",
     "tcu_dram_port.sv",
     "tcu_dram_requests.sv",
-    "tcu_fork.sv",
     "tcu_host_router.sv",
     "tcu_instruction_stream.sv",
     "tcu_local_lanes.sv",
     "tcu_local_memory.sv",
     "tcu_lock.sv",
     "tcu_lookup.sv",
-    "tcu_memory_port.sv",
-    "tcu_packer.sv",
     "tcu_processing_element.sv",
-    "tcu_queue.sv",
-    "tcu_ram.sv",
-    "tcu_read_master.sv",
     "tcu_rounding.sv",
     "tcu_router.sv",
     "tcu_sampler.sv",
-    "tcu_selector.sv",
     "tcu_systolic_array.sv",
-    "tcu_unpacker.sv",
-    "tcu_vector_to_words.sv",
     "tcu_weights.sv",
-    "tcu_words_to_vector.sv",
-    "tcu_write_master.sv",
 ];
 
-const BENCH: &[Source] = &[
-    Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") },
-    Source { name: "tcu_axi_checker.sv", text: include_str!("../rtl/sim/tcu_axi_checker.sv") },
-];
+const BENCH: &[Source] =
+    &[Source { name: "tcu_bench.sv", text: include_str!("../rtl/sim/tcu_bench.sv") }, AXI_CHECKER];
 const HARNESS: Source = Source { name: "harness.cpp", text: include_str!("../rtl/sim/harness.cpp") };
 const HEADERS: &[Source] = &[
     Source { name: "axi.h", text: include_str!("../rtl/sim/axi.h") },
@@ -134,10 +120,13 @@ pub fn circuit(
         name: identifier(name),
         summary: format!("tensor compute unit, {lanes}x{lanes} {format} on buses of {bus} bits{defective}"),
         module: "tcu",
-        sources: SOURCES.to_vec(),
+        sources: [LIBRARY, SOURCES].concat(),
         parameters: parameters(config, bus, defects),
         ports: ports(bus.into(), address_bits(config.reading)),
         buses: vec!["m_axi_dram0", "m_axi_dram1", "instruction", "sample"],
+        banks: banks(config),
+        sample_block: config.sample_block_size.max(1),
+        system: system::SYSTEM,
         bench: TestBench {
             module: "tcu_bench",
             modules: BENCH,
@@ -149,6 +138,15 @@ pub fn circuit(
         family: board.map(|&(.., family)| family),
         clock_mhz: system.clock_mhz,
     })
+}
+
+/// Returns the banks of DRAM. Sizes above 64 bits, which a depth may have, become the largest size.
+fn banks(config: &Config) -> Vec<Bank> {
+    let bytes = |depth: u64| depth.saturating_mul(config.vector_bits() / 8);
+    vec![
+        Bank { name: "dram0", bus: "m_axi_dram0", bytes: bytes(config.dram0_depth) },
+        Bank { name: "dram1", bus: "m_axi_dram1", bytes: bytes(config.dram1_depth) },
+    ]
 }
 
 /// Returns the width of the instruction stream in a simulation. It is wide enough that the decoder
@@ -181,6 +179,12 @@ fn limits(config: &Config, bus: u32, defects: Defects) -> Vec<Option<Limit>> {
     limits.push(Limit::unless(
         !overlap.pipelined_simd || is_mended,
         "pipelined_simd",
+        1,
+        "0 with the defects of the released circuit",
+    ));
+    limits.push(Limit::unless(
+        !config.registered_rows || is_mended,
+        "registered_rows",
         1,
         "0 with the defects of the released circuit",
     ));
@@ -280,6 +284,7 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
         Parameter::sized("DOUBLE_WEIGHTS", config.overlap.double_weights.into(), 1),
         Parameter::sized("PIPELINED_SIMD", config.overlap.pipelined_simd.into(), 1),
         Parameter::integer("OUTSTANDING_BURSTS", config.overlap.outstanding_bursts as u64),
+        Parameter::sized("REGISTERED_ROWS", config.registered_rows.into(), 1),
         Parameter::sized("VALUE_IN_OPERAND1", seed, 1),
         Parameter::integer("OFFSET_BITS", Register::Dram0Offset.bits(config.reading).into()),
         Parameter::integer("AXI_ADDRESS_BITS", address_bits(config.reading)),
@@ -328,7 +333,7 @@ pub(crate) fn scalar(data_type: DataType) -> (u64, u64) {
 fn ports(bus: u64, address_bits: u64) -> Vec<Port> {
     let flags = ["timeout", "tracepoint", "bus_error"].map(Port::output);
     [
-        vec![Port::input("clock"), Port::input("reset")],
+        vec![Port::input("clk_i"), Port::input("rst_i")],
         flags.to_vec(),
         stream("instruction", false, bus),
         stream("sample", true, 64),
@@ -344,7 +349,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use npukit_target::rtl::Direction;
+    use npukit_target::rtl::{Direction, VIVADO_BOARDS};
 
     use super::*;
     use crate::config::Board;
@@ -428,7 +433,24 @@ mod tests {
             let circuit = of(name, |config| config).unwrap();
             assert_eq!(circuit.top(), format!("top_{name}"));
             // The board of the speech robot is not published, and Vivado does not know the ULX3S.
-            assert_eq!(circuit.part.is_none(), ["speech_robot", "ulx3s_85f"].contains(&name), "{name}");
+            assert_eq!(
+                circuit.part.is_none(),
+                ["speech_robot", "ulx3s", "ulx3s_85f"].contains(&name),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_board_for_vivado_has_a_system_with_its_instance() {
+        for board in VIVADO_BOARDS {
+            let circuit = of(board.name, |config| config).unwrap();
+            assert!(circuit.part.unwrap().eq_ignore_ascii_case(board.part), "{}", board.name);
+            circuit.vivado_board(board).unwrap();
+            let large = of(board.name, |config| Config { dram1_depth: 1 << 26, ..config }).unwrap();
+            let message = large.vivado_board(board).unwrap_err().to_string();
+            let free = format!("{} has {} bytes for them", board.title, board.free.bytes);
+            assert!(message.contains(&free), "{message}");
         }
     }
 

@@ -142,4 +142,7 @@ pub struct Config {
     pub reading: Reading,
     /// Limits of the released unit that this instance does not have.
     pub overlap: Overlap,
+    /// Whether rows and weights pass a register between local memory and the array, for a faster
+    /// clock. A result then takes one more cycle.
+    pub registered_rows: bool,
 }

@@ -6,7 +6,7 @@ pub(crate) mod run;
 pub(crate) mod symbolic_run;
 
 pub use npukit_lower::{HostOp, HostStep};
-use npukit_target::OUTSIDE;
+use npukit_target::{ModelReading, OUTSIDE};
 
 use crate::config::{Config, System};
 use crate::isa::op::Op;
@@ -146,6 +146,8 @@ pub struct Program {
     pub memory: MemoryUse,
     /// The system it was compiled for; `None` if unknown (published artifacts).
     pub system: Option<System>,
+    /// Options with which its model was read; empty if unknown (published artifacts).
+    pub reading: ModelReading,
 }
 
 impl Program {

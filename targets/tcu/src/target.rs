@@ -38,7 +38,7 @@ const PRESETS: Presets<Board> = Presets {
     default: "pynqz1",
     names: || Config::presets().collect(),
     named,
-    summary: |_, board| summary(board),
+    summary,
     systems: |board| PresetSystem::list(&board.systems, System::summary),
     with_system: Board::with_system,
     parameters: |board| settable::tree(&board.config, &board.system),
@@ -123,12 +123,14 @@ fn load(path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError
     Ok(Box::new(TcuProgram::loaded(program, board)))
 }
 
-/// Describes an instance in one line.
-fn summary(Board { config, system, .. }: &Board) -> String {
+/// Describes an instance in one line, the board first.
+fn summary(name: &str, Board { config, system, .. }: &Board) -> String {
     let (n, data_type) = (config.array_size, config.data_type.name());
     let (local, accumulators) = (config.local_depth, config.accumulator_depth);
+    // Default: an instance without a board begins with its parameters.
+    let board = Board::title(name).map(|title| format!("{title}: ")).unwrap_or_default();
     let stated = [
-        format!("{n}x{n} {data_type}, {local} local vectors, {accumulators} accumulators"),
+        format!("{board}{n}x{n} {data_type}, {local} local vectors, {accumulators} accumulators"),
         system.summary(),
     ];
     stated.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")

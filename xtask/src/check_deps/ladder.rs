@@ -63,7 +63,11 @@ const LADDER: &[Rung<'_>] = &[
     only(6, "npukit-cli", &["npukit", "npukit-debug"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),
-    only(7, "npukit-interactive", &["npukit-cli", "npukit-debug", "npukit-editor", "npukit-target"]),
+    only(
+        7,
+        "npukit-interactive",
+        &["npukit", "npukit-cli", "npukit-debug", "npukit-editor", "npukit-target"],
+    ),
 ];
 
 /// Returns every dependency that the ladder does not allow.

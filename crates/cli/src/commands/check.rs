@@ -26,7 +26,8 @@ pub struct CheckArgs {
     pub source: ModelSourceArgs,
     /// Compile the model to get memories, cycles and latency of a program
     ///
-    /// `--calibrate` does this too, and measures values on its samples.
+    /// `--calibrate` does this too, and measures values on its samples; so does `--range`, for
+    /// generated inputs.
     #[arg(long, help_heading = OUTPUT)]
     pub compile: bool,
     #[command(flatten)]
@@ -51,7 +52,10 @@ pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
 
 /// Formats the whole report: the verdict, then the problems or the steps on the host.
 pub fn text(report: &Report) -> String {
-    let mut text = Mark::of_verdict(report.verdict.fits).first_line(&facts(verdict(report)));
+    let lines = facts(verdict(report));
+    // Default: without a second line, the target is the only fact.
+    let (target, rest) = lines.split_at(lines.find('\n').map_or(0, |end| end + 1));
+    let mut text = target.to_owned() + &Mark::of_verdict(report.verdict.fits).first_line(rest);
     text.extend(report.groups.iter().map(group));
     text += &host_steps(&report.host_steps);
     text += &rescaling(report.rescaling.as_ref());
@@ -64,7 +68,8 @@ pub fn text(report: &Report) -> String {
 fn verdict(report: &Report) -> Vec<(String, String)> {
     let Verdict { fits, is_idle, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    let mut lines = vec![fact("verdict", if *fits { fitting(report, *is_idle) } else { refusal(report) })];
+    let answer = if *fits { fitting(report, *is_idle) } else { refusal(report) };
+    let mut lines = vec![fact("target", report.target.clone()), fact("verdict", answer)];
     lines.extend(macs(&report.verdict).map(|text| fact("MACs on the accelerator", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();

@@ -1,5 +1,6 @@
 //! The verb `npu compile`.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use crate::answer::Answer;
 use crate::args::{CalibrationArgs, ModelSourceArgs, OUTPUT, PreprocessArgs};
 use crate::candidates::stages;
 use crate::chosen;
-use crate::disk::write_all;
+use crate::disk::{is_standard, write_all};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
@@ -92,7 +93,7 @@ pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     report.test_vectors = written.collect();
     let certificate = report.verification.as_mut().and_then(|proof| proof.certificate.as_mut());
     certificate.into_iter().for_each(|entry| entry.file = report.artifacts.last().cloned());
-    Ok(Answer::new(text(&report), &report))
+    Ok(Answer::new(text(&report) + &next(&args.source.model, &report), &report))
 }
 
 fn text(report: &Report) -> String {
@@ -106,7 +107,7 @@ fn text(report: &Report) -> String {
         ("latency", latency(&report.speed, report.host_steps.len())),
         ("MACs", report.macs.map_or_else(|| "unknown".to_owned(), thousands)),
         ("constants saturated", report.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands)),
-        ("seconds", format!("{:.3}", report.seconds)),
+        ("compile time", format!("{:.3} s", report.seconds)),
     ]);
     let rows = report.memory.iter().map(|(name, memory)| {
         let numbers = [memory.maximum, memory.aggregate, memory.depth];
@@ -116,7 +117,7 @@ fn text(report: &Report) -> String {
     let columns = [
         Column::left("memory"),
         Column::right("peak"),
-        Column::right("total"),
+        Column::right("written in all"),
         Column::right("size"),
         Column::left("unit"),
     ];
@@ -135,13 +136,50 @@ fn text(report: &Report) -> String {
     text += &clock_source(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
-    text + &next(report)
+    text
 }
 
-/// Names a command for the artifact; empty with `--quiet`.
-fn next(report: &Report) -> String {
-    match report.artifacts.first() {
-        Some(artifact) if !is_quiet() => line(&format!("next: npu run {artifact} --input FILE")),
-        _ => String::new(),
+/// Names a command that runs the artifact, and the contents of a file for it; empty with `--quiet`.
+fn next(model: &str, report: &Report) -> String {
+    let Some(artifact) = report.artifacts.first().filter(|_| !is_quiet()) else { return String::new() };
+    // A model with shapes from options does not fit the artifact when it is read without them.
+    let model = match report.is_as_in_file && !is_standard(model.as_ref()) {
+        true => format!(" --model {}", word(model)),
+        false => String::new(),
+    };
+    let inputs: Vec<String> =
+        report.inputs.iter().map(|port| format!("`{}` of shape {}", port.name, shape(&port.shape))).collect();
+    let kind = if inputs.len() > 1 { "npz" } else { "npy" };
+    line(&format!("next: npu run {}{model} --input random:1", word(artifact)))
+        + &line(&format!(
+            "    for your own input, FILE.{kind} instead of random:1, with {}",
+            inputs.join(", ")
+        ))
+}
+
+/// Formats a shape as `1x3x32x32`.
+fn shape(sizes: &[usize]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    if sizes.is_empty() { "(one number)".to_owned() } else { sizes.join("x") }
+}
+
+/// Quotes a word for a shell, if it needs quotes.
+fn word(text: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,+@%=\\".contains(letter);
+    match text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_where_a_shell_splits_them() {
+        assert_eq!(word("out/m_onnx.toml"), "out/m_onnx.toml");
+        assert_eq!(word("my model's.onnx"), r"'my model'\''s.onnx'");
+        assert_eq!(shape(&[1, 1, 124, 129]), "1x1x124x129");
     }
 }

@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::args::TARGET;
 use crate::candidates::targets;
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::requests::context;
 use crate::table::{View, counted, facts, percent, thousands};
 use crate::text::comparison::quantization;
@@ -16,6 +17,7 @@ use crate::text::layers::{
     choices, clock_source, cycles, decibels, latency, layers, saturations, share_of_range,
 };
 use crate::text::remarks;
+use crate::verbosity::is_quiet;
 
 /// Arguments of `npu demo`.
 #[derive(Debug, Args)]
@@ -66,6 +68,18 @@ fn text(report: &Report) -> String {
         + &clock_source(&report.speed)
         + &remarks(&[], &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()
+        + &next(&report.target)
+}
+
+/// Names commands for the user's own network; empty with `--quiet`.
+fn next(target: &str) -> String {
+    if is_quiet() {
+        return String::new();
+    }
+    line(&format!(
+        "next: npu check MODEL.onnx --target {target} --compile, then npu run MODEL.onnx --target {target} --input random:1, \
+         with your own network; npu zoo lists networks to begin with"
+    ))
 }
 
 fn language(language: &Language) -> String {

@@ -25,8 +25,9 @@ pub struct DiffArgs {
     /// A report is the output of a command with --json (`.json`); two reports of the same command
     /// are compared figure by figure. Sources of values are: a model in float (`m.onnx`), a model
     /// compiled for a target (`m.onnx@TARGET`), an artifact (`m.tmodel`), arrays by tensor name
-    /// (`.npz`, from `npu run --dump` or a board; `y=FILE.npy`), and a memory of a board as bytes
-    /// (`dram0=board.bin`). Two of these are compared tensor by tensor, in the order of layers.
+    /// (`.npz`, from `npu run --dump` or a board; `y=FILE.npy`, or `FILE.npy` if the other side has
+    /// one output), and a memory of a board as bytes (`dram0=board.bin`). Two of these are compared
+    /// tensor by tensor, in the order of layers.
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     pub before: String,
     /// Second report or source, which is compared with the first

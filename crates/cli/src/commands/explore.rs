@@ -26,9 +26,10 @@ use points::{Points, networks};
 #[command(mut_arg("host", |arg| arg.hide_short_help(true)))]
 #[command(mut_arg("technology", |arg| arg.hide_short_help(true)))]
 pub struct ExploreArgs {
-    /// `.onnx` files, frozen TensorFlow graphs (`.pb`) or `.tflite` files
+    /// `.onnx`, `.pb` or `.tflite` files, or language models: GGUF files, folders of model hubs
     ///
-    /// A point is a machine for all of the models.
+    /// A point is a machine for all of the models. A language model is timed from its shapes: for
+    /// the last of `--context` tokens, in `--batch` texts at once.
     #[arg(value_name = "MODEL", required = true)]
     pub models: Vec<String>,
     /// Design space: targets, parameters, options, conditions and objectives
@@ -56,6 +57,9 @@ pub struct ExploreArgs {
     /// are listed separately.
     #[arg(long, hide_short_help = true)]
     pub halve: bool,
+    /// Tokens of a language model's text; by default 2048
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub context: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
@@ -164,6 +168,7 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         ),
         inputs: input_files(&args.inputs),
         preprocess,
+        context: args.context.map(|tokens| tokens as usize),
         sample: args.sample,
         seed: args.seed,
         epsilon: args.epsilon,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use npukit::verbs::rtl::rtl;
+use npukit::verbs::rtl::{Request, rtl};
 use npukit::{File, sha256};
 
 use crate::answer::Answer;
@@ -15,6 +15,7 @@ use crate::candidates::targets;
 use crate::chosen;
 use crate::disk::{settle, write_all};
 use crate::failure::Failure;
+use crate::printable::line as printed;
 use crate::requests::context;
 use crate::table::facts;
 use crate::text::remarks;
@@ -42,14 +43,27 @@ pub struct RtlArgs {
     /// Without the option, the circuit always computes what the instructions define.
     #[arg(long, help_heading = TARGET)]
     pub released: bool,
+    /// Write a whole system for a board: processor, memory, pins, firmware
+    ///
+    /// Without a name, the board is that of the instance. `npu build DIR` makes the bitstream for
+    /// `ulx3s` with open tools. Vivado makes it for `artya7100t`, `artya735t`, `kv260`, `pynqz1`
+    /// and `pynqz2`.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = TARGET)]
+    pub board: Option<String>,
 }
 
 /// File of the hashes of all other files, for `sha256sum --check`.
 const HASHES: &str = "npukit.sha256";
 
 pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
-    let (mut report, files) = rtl(&args.target, args.released, context())?;
     let folder = args.output.clone().unwrap_or_else(|| format!("{}_rtl", chosen::plain(&args.target)).into());
+    let request = Request {
+        target: args.target.clone(),
+        is_released: args.released,
+        board: args.board.clone(),
+        folder: Some(folder.display().to_string()),
+    };
+    let (mut report, files) = rtl(&request, context())?;
     // A killed process may have left a part of its files.
     settle(&folder.join(HASHES).to_string_lossy());
     if !args.force {
@@ -66,9 +80,11 @@ pub fn run(args: &RtlArgs) -> Result<Answer, Failure> {
         ("target", report.target.clone()),
         ("circuit", report.summary.clone()),
         ("top", report.top.clone()),
+        ("board", report.board.clone().unwrap_or_default()), // Default: no line.
         ("FPGA", part.to_owned()),
     ];
-    let written: String = report.files.iter().map(|path| format!("wrote {path}\n")).collect();
+    let mut written: String = report.files.iter().map(|path| format!("wrote {path}\n")).collect();
+    written.extend(report.next.iter().map(|next| printed(&format!("next: {next}"))));
     Ok(Answer::new(facts(lines) + &written, &report).with_notes(remarks(&[], &report.warnings)))
 }
 

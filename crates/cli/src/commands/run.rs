@@ -63,7 +63,8 @@ pub struct RunArgs {
     /// Model of an artifact, to compare it with float
     ///
     /// The inputs and outputs of the artifact get the names and shapes of the model from which it
-    /// was compiled, and outputs are compared with the model in float.
+    /// was compiled, and outputs are compared with the model in float. The artifact contains the
+    /// options with which its model is read, as `--resize-mode`; given ones take precedence.
     #[arg(long = "model", aliases = ["shapes-from", "like"], value_name = "MODEL", help_heading = MODEL)]
     pub of: Option<String>,
     /// Compare every layer with float
@@ -77,8 +78,8 @@ pub struct RunArgs {
     /// these inputs.
     ///
     /// With an `.npy` or `.npz` file, compare its arrays with the outputs bit for bit instead: data
-    /// that a driver read from a board. Integers are the machine's integers. The exit status is 1
-    /// if they differ.
+    /// that a driver read from a board. Integers are the machine's integers, or the values of an
+    /// integer output. The exit status is 1 if they differ.
     #[arg(long, value_name = "[NAME=]FILE", help_heading = ACCURACY, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub compare: Option<String>,
     #[command(flatten)]

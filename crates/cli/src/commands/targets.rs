@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
+use npukit::first_instance;
 use npukit::options::OptionSpec;
-use npukit::verbs::list::{Parameter, TargetReport, drawing, list, list_one, options, parameters_of};
+use npukit::verbs::list::{Parameter, TargetReport, drawing, list, list_one, options, parameters_of, tools};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -34,10 +35,11 @@ pub struct TargetsArgs {
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     let Some(name) = &args.target else {
         let targets = list();
-        return Ok(Answer::new(targets.iter().map(instances).collect(), &json!({ "targets": targets })));
+        let texts: Vec<String> = targets.iter().map(instances).collect();
+        return Ok(Answer::new(texts.join("\n"), &json!({ "targets": targets })));
     };
     if args.options {
-        let specs = options(name)?;
+        let specs = options(name, context())?;
         return Ok(Answer::new(option_table(specs), &json!({ "options": specs })));
     }
     if let Some(path) = &args.svg {
@@ -53,11 +55,29 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(instances(&target), &json!({ "targets": [target] })))
 }
 
+/// Note on the tools of the table of instances.
+const TOOLS: &str =
+    "bitstream by: tools for a system that `npu rtl INSTANCE --board` writes; no board has run one yet";
+
 /// Formats a target and its instances.
 fn instances(target: &TargetReport) -> String {
-    let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
-    let presets = table(&[Column::left("--target"), Column::text("instance")], rows);
-    line(&format!("{}: {}", target.name, target.summary)) + "\n" + &presets
+    let (first, has_tools) = (first_instance(), target.instances().any(|(name, _)| tools(&name).is_some()));
+    let row = |(name, summary): (String, &str)| {
+        let mark = if name == first { "(start here) " } else { "" };
+        let summary = format!("{mark}{summary}");
+        // Default: a dash without tools.
+        let tools = has_tools.then(|| tools(&name).unwrap_or("-").to_owned());
+        [Some(name), tools, Some(summary)].into_iter().flatten().collect::<Vec<_>>()
+    };
+    let tools_column = has_tools.then_some(Column::left("bitstream by"));
+    let columns = [Some(Column::left("--target")), tools_column, Some(Column::text("instance"))];
+    let columns: Vec<_> = columns.into_iter().flatten().collect();
+    let text = line(&format!("{}: {}", target.name, target.summary)) + "\n";
+    let text = text + &table(&columns, target.instances().map(row));
+    match has_tools {
+        true => text + &line(TOOLS),
+        false => text,
+    }
 }
 
 /// Formats one line per parameter.

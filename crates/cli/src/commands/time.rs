@@ -1,8 +1,11 @@
 //! The verb `npu time`.
 
+mod language;
+
 use std::path::PathBuf;
 
 use clap::Args;
+use npukit::cost_model_name;
 use npukit::report::{FlagTime, KindTime, Roofline, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
@@ -13,14 +16,21 @@ use crate::failure::Failure;
 use crate::options::{CompileOptions, TimeOptions};
 use crate::printable::line;
 use crate::requests::{calibration, context, costs, meaning, preprocess, source};
-use crate::table::{Cell, Column, Row, TableArgs, View, facts, percent, table, thousands};
+use crate::table::{Cell, Column, Row, TableArgs, View, counted, facts, percent, table, thousands};
 use crate::text::costs::{energy, energy_layers, energy_notes, host_note, latency_with_host};
 use crate::text::layers::{LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip};
-use crate::verbosity::{TimingsArgs, is_quiet};
+use crate::verbosity::{TimingsArgs, is_quiet, is_verbose};
+
+/// Largest number of tokens of a text that may be asked for.
+const MOST_TOKENS: i64 = 1 << 30;
+
+/// Help of `--batch`, which has several numbers for a language model.
+const BATCH: &str = "Size of an open batch, or numbers of texts";
 
 /// Arguments of `npu time`.
 #[derive(Debug, Args)]
 #[command(mut_arg("rows", |arg| arg.visible_alias("top")))]
+#[command(mut_arg("batch", |arg| arg.value_delimiter(',').help(BATCH)))]
 pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -34,15 +44,26 @@ pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
+    /// Tokens of a text of a language model, as `128,2048`
+    ///
+    /// The model is a GGUF file, a folder of a model hub, or its `config.json`. The report has the
+    /// time of all tokens of a text and of the last one, without the weights.
+    #[arg(long, value_name = "N,N", help_heading = INPUTS, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_TOKENS))]
+    pub context: Vec<u32>,
+    /// Take only the shapes of a language model in a folder
+    ///
+    /// They follow from `config.json`. The weights have the type that is stated there, or BF16.
+    #[arg(long, help_heading = INPUTS, hide_short_help = true)]
+    pub shapes_only: bool,
     /// Report from a file of performance samples instead
     ///
     /// The samples are words of the hardware's sampling unit, written by npukit or by a board.
-    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
+    #[arg(long, value_name = "FILE", help_heading = INPUTS, hide_short_help = true)]
     pub from_samples: Option<String>,
     /// Write the hardware's performance samples
     ///
     /// They are 64-bit words, as a driver reads them.
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub samples: Option<PathBuf>,
     /// Write a trace of all units, for Perfetto
     ///
@@ -54,10 +75,10 @@ pub struct TimeArgs {
     /// Layers to trace: a name, a pattern or A..B
     ///
     /// A pattern contains a `*`; A and B are the first and the last layer.
-    #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace")]
+    #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace", hide_short_help = true)]
     pub trace_range: Option<String>,
     /// Write what every part does in each cycle
-    #[arg(long, value_name = "OUT.txt", help_heading = OUTPUT)]
+    #[arg(long, value_name = "OUT.txt", help_heading = OUTPUT, hide_short_help = true)]
     pub cycles: Option<PathBuf>,
     /// Write the cycles of each instruction
     #[arg(long, value_name = "OUT.csv", help_heading = OUTPUT)]
@@ -80,13 +101,14 @@ pub struct TimeArgs {
 }
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
+    let source =
+        source(&args.source, &args.lowering, calibration(&args.calibration, preprocess(&args.preprocess)))?;
+    if let Some(answer) = language::answer(args, &source)? {
+        return Ok(answer);
+    }
     let view = args.view.view(&LAYERS)?;
     let request = Request {
-        source: source(
-            &args.source,
-            &args.lowering,
-            calibration(&args.calibration, preprocess(&args.preprocess)),
-        )?,
+        source,
         options: args.options.0.clone(),
         from_samples: args.from_samples.clone(),
         meaning: meaning(&args.meaning),
@@ -135,6 +157,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("latency", headline(report, &speed)),
         ("energy", energy(report.energy.as_ref())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
+        ("MACs computed", macs_computed(report)),
         ("utilization", time.utilization.map_or_else(unknown, percent)),
         ("cycles with products", percent(time.array_busy)),
         ("roofline", bounds),
@@ -153,7 +176,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
     text += &clock_source(&speed);
     text += &host_note(report.host.as_ref());
     text += &energy_notes(report.energy.as_ref());
-    text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
+    text.extend(assumptions(report).chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
 }
@@ -164,6 +187,31 @@ fn headline(report: &Report, speed: &Speed) -> String {
         (Some(host), Some((ms, mhz))) => latency_with_host(ms, mhz, report.batch, host),
         _ => latency(speed, report.host_steps.len()),
     }
+}
+
+/// Returns the assumptions of the cost models whose cycles [`cycles`] shows.
+fn assumptions(report: &Report) -> impl Iterator<Item = &String> {
+    let models = report.time.cycles.keys().map(|model| cost_model_name(&report.target, model));
+    let hidden: Vec<String> = models
+        .filter(|name| !is_verbose() && *name != report.cost_model)
+        .map(|name| format!("{name}: "))
+        .collect();
+    let is_shown = move |text: &&String| !hidden.iter().any(|name| text.starts_with(name.as_str()));
+    report.time.assumptions.iter().filter(is_shown)
+}
+
+/// Formats the multiply-accumulates on which utilization is based; empty if they are the model's.
+fn macs_computed(report: &Report) -> String {
+    let Some(macs) = report.time.macs_computed else { return String::new() };
+    let of_layers = report.time.layers.iter().map(|layer| layer.macs).sum::<u64>();
+    let reason = if macs < of_layers {
+        "products without effect on an output are left out"
+    } else if report.macs.is_some_and(|of_model| macs > of_model) {
+        "also products with padding, sums and activations"
+    } else {
+        return String::new();
+    };
+    format!("{} ({reason})", thousands(macs))
 }
 
 /// Formats the cycles as a multiple of the roofline's.
@@ -231,7 +279,7 @@ fn units(units: &[UnitTime]) -> String {
 
 fn flag(flag: &FlagTime) -> String {
     let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
-    let (times, cycles) = (thousands(*times), thousands(*cycles));
+    let (times, cycles) = (counted(*times, "time"), counted(*cycles, "cycle"));
     let first = format!("first at instruction {first_instruction} in cycle {first_cycle}");
-    format!("\n{}", line(&format!("{flag}: set {times} times, for {cycles} cycles in total, {first}")))
+    format!("\n{}", line(&format!("{flag}: set {times}, for {cycles} in total, {first}")))
 }

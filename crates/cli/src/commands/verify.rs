@@ -8,8 +8,8 @@ use npukit::verbs::verify::bounds::{
     OutputReport as OutputBounds, Report as BoundsReport, Request as BoundsRequest,
 };
 use npukit::verbs::verify::{
-    CertificateReport, CertificateStatus, Counterexample, ElementReport, Report, Request, Witness, certify,
-    verify,
+    CertificateReport, CertificateStatus, Counterexample, ElementReport, Preparation, Report, Request,
+    Witness, certify, verify,
 };
 
 use crate::answer::Answer;
@@ -186,7 +186,7 @@ pub fn proof(report: &Report) -> String {
     let mut lines = vec![
         ("verdict", verdict),
         ("program", format!("{} for {}", report.name, report.target)),
-        ("outputs", format!("{proved} of {outputs} proved")),
+        ("outputs", format!("{proved} of {outputs} proved{}", against(report))),
         ("field", format!("{}, {}", report.field, counted(report.seeds.len() as u64, "run"))),
         ("compared with", report.order.clone()),
         ("preparation", format!("{:.1e} of the largest output", report.preparation.share)),
@@ -206,6 +206,11 @@ pub fn proof(report: &Report) -> String {
     text
 }
 
+/// Returns what the outputs are proved against, if that is not the model.
+fn against(report: &Report) -> &'static str {
+    if report.preparation.is_rounding { "" } else { " against the compiled graph" }
+}
+
 /// Formats the verdict on a program for which there is neither a proof nor a counterexample.
 fn unproved(report: &Report) -> String {
     match &report.counterexample {
@@ -215,6 +220,14 @@ fn unproved(report: &Report) -> String {
         None if report.outputs.iter().all(|output| output.proved) && !report.uncovered.is_empty() => {
             let nodes = counted(report.uncovered.len() as u64, "node");
             format!("not proved: {nodes} not covered; the rest is proved in exact arithmetic")
+        }
+        None if !report.preparation.is_rounding && report.outputs.iter().all(|output| output.proved) => {
+            let Preparation { share, limit, .. } = report.preparation;
+            format!(
+                "not proved for the model: the program computes the compiled graph, whose outputs in float differ from \
+                 the model's by {share:.1e} of the largest (limit {limit:.1e}), since passes before the compiler \
+                 changed it; `npu run` on typical inputs shows the effect, and a model in float can be proved"
+            )
         }
         None => "not proved".to_owned(),
     }

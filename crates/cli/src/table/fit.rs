@@ -8,6 +8,9 @@ use super::elide::width;
 pub const GAP: usize = 2;
 /// Minimum width of names before a column is omitted.
 const LEAST_NAME: usize = 20;
+/// Maximum width of names, also without a limit of the line: fused layers have names of hundreds of
+/// characters.
+const MOST_NAME: usize = 72;
 /// Minimum width of sentences with short words before a column is omitted.
 const LEAST_TEXT: usize = 20;
 /// Maximum length of words that are not broken.
@@ -29,8 +32,9 @@ pub struct Need {
 impl Need {
     /// Returns the space that a column with these texts needs.
     pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let most = if column.kind == Kind::Names { MOST_NAME } else { usize::MAX };
         // Default: an empty column is drawn, too.
-        let content = texts.clone().map(width).max().unwrap_or(0).max(1);
+        let content = texts.clone().map(width).max().unwrap_or(0).clamp(1, most);
         let word = longest_word(column.heading);
         let folded = content.max(word);
         let least = match column.kind {

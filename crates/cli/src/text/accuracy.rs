@@ -13,26 +13,30 @@ const LISTED: usize = 10;
 /// Formats accuracy, confusion and the worst samples; empty if accuracy was not measured.
 pub fn text(report: Option<&AccuracyReport>) -> String {
     let Some(report) = report else { return String::new() };
+    let of = |share: f64| counted_share(share, report.labels);
     let in_float = |share: fn(&FloatAccuracy) -> f64| {
-        report
-            .float
-            .as_ref()
-            .map_or_else(String::new, |float| format!(" ({} in float)", percent(share(float))))
+        report.float.as_ref().map_or_else(String::new, |float| format!(" (float: {})", of(share(float))))
     };
     let mut lines = vec![
         ("labels", format!("{} for output {}", thousands(report.labels as u64), report.output)),
-        ("top-1 accuracy", percent(report.top1) + &in_float(|float| float.top1)),
-        ("top-5 accuracy", percent(report.top5) + &in_float(|float| float.top5)),
+        ("top-1 accuracy", of(report.top1) + &in_float(|float| float.top1)),
+        ("top-5 accuracy", of(report.top5) + &in_float(|float| float.top5)),
     ];
     let top = format!("top-{} accuracy", report.top);
     if ![1, 5].contains(&report.top) {
-        lines.push((&top, percent(report.top_share)));
+        lines.push((&top, of(report.top_share)));
     }
     if let Some(FloatAccuracy { only_machine, only_float, .. }) = report.float {
         let sides = format!("{only_machine} right only on the accelerator, {only_float} right only in float");
         lines.push(("disagreements", sides));
     }
     format!("\n{}{}{}", facts(lines), confusion(report), worst(&report.worst))
+}
+
+/// Formats a share of labels as a percentage and as a number.
+fn counted_share(share: f64, labels: usize) -> String {
+    let right = (share * labels as f64).round() as u64;
+    format!("{}, {} of {}", percent(share), thousands(right), thousands(labels as u64))
 }
 
 fn confusion(report: &AccuracyReport) -> String {
@@ -92,8 +96,10 @@ fn worst(worst: &[Worst]) -> String {
         let margin = worst.margin.map_or_else(|| "NaN".to_owned(), |margin| format!("{margin:.4}"));
         vec![sample, worst.label.to_string(), class(worst.predicted), margin]
     };
+    let is_wrong = |worst: &Worst| worst.predicted != Some(worst.label);
+    let name = if worst.iter().any(is_wrong) { "worst sample" } else { "least certain sample (right)" };
     let columns = [
-        Column::right("worst sample"),
+        Column::right(name),
         Column::right("label"),
         Column::right("predicted"),
         Column::right("label's score above the others"),
@@ -103,4 +109,15 @@ fn worst(worst: &[Worst]) -> String {
 
 fn class(predicted: Option<usize>) -> String {
     predicted.map_or_else(|| "NaN".to_owned(), |class| class.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_number_of_labels_too() {
+        assert_eq!(counted_share(1.0, 10), "100.0 %, 10 of 10");
+        assert_eq!(counted_share(355.0 / 360.0, 360), "98.6 %, 355 of 360");
+    }
 }

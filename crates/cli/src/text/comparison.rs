@@ -72,9 +72,9 @@ pub fn quantization(report: Option<&QuantizationReport>) -> String {
             tensor.bits.to_string(),
             (-tensor.fraction).to_string(),
             format!("{:.4} .. {:.4}", tensor.minimum, tensor.maximum),
-            format!("{:.3} %", tensor.saturated * 100.0),
-            format!("{:.3} %", tensor.underflowed * 100.0),
-            format!("{:.3} %", tensor.relative_rms_error * 100.0),
+            share(tensor.saturated),
+            share(tensor.underflowed),
+            share(tensor.relative_rms_error),
             tensor.signal_to_noise_db.map_or_else(|| "exact".to_owned(), |db| format!("{db:.1} dB")),
         ]
     };
@@ -90,6 +90,13 @@ pub fn quantization(report: Option<&QuantizationReport>) -> String {
         Column::right("signal to noise"),
     ];
     format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
+}
+
+/// Formats a share in percent, so that only 0 reads as 0.
+fn share(share: f64) -> String {
+    const LEAST: f64 = 0.001;
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < LEAST / 2.0 { format!("< {LEAST} %") } else { format!("{percent:.3} %") }
 }
 
 /// Columns of the table of layers compared with float.
@@ -181,4 +188,15 @@ fn row(layer: &LayerError, mark: String) -> Vec<Cell> {
 fn noise(ratio: Option<f64>) -> Cell {
     // Default: an exact result is above all ratios.
     Cell::figure(decibels(ratio), ratio.unwrap_or(f64::INFINITY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_zero_reads_as_zero() {
+        let texts = [0.0, 1e-6, 4e-6, 0.000_013, 1.0].map(share);
+        assert_eq!(texts, ["0.000 %", "< 0.001 %", "< 0.001 %", "0.001 %", "100.000 %"]);
+    }
 }

@@ -41,7 +41,7 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
             // Default: the cell is empty if the cycle is unknown.
             layer.first_cycle.map(Cell::count).unwrap_or_default(),
             layer.last_cycle.map(Cell::count).unwrap_or_default(),
-            Cell::count(layer.macs),
+            Cell::count(layer.macs_computed),
             Cell::share(layer.utilization),
             Cell { text: versus(&layer.roofline), figure: layer.roofline.distance },
         ];
@@ -76,14 +76,24 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>, leading: &str) -> St
 /// Formats the time of a run at a clock, and samples or runs per second. If steps run on the host,
 /// these are at most the figures of the accelerator alone.
 pub fn latency(speed: &Speed, host_steps: usize) -> String {
-    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, .. } = speed else {
+    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), frames_per_second, batch, segment_of, .. } =
+        speed
+    else {
         return "unknown: the instance has no clock frequency; append `,clock_mhz=MHZ` to the target"
             .to_owned();
     };
     let time = milliseconds(*ms);
-    let (most, alone) = match host_steps as u64 {
-        0 => ("", String::new()),
-        steps => ("at most ", format!(" (accelerator alone; {} not counted)", counted(steps, "host step"))),
+    let (most, alone) = match (segment_of, host_steps as u64) {
+        (Some(whole), _) => {
+            ("at most ", format!(" (a segment of {whole} alone; other segments and host steps not counted)"))
+        }
+        (None, 0) => ("", String::new()),
+        (None, steps) => {
+            let steps = counted(steps, "host step");
+            let alone =
+                format!(" (accelerator alone; {steps} not counted: not comparable with other targets)");
+            ("at most ", alone)
+        }
     };
     let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {most}{}", rated(rate, *batch)));
     format!("{time}{rate} at {mhz} MHz{alone}")

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::filetests::{ROOT, diff, run_one};
 
 /// Instances of tcu, by the board's own name.
-const BOARDS: [(&str, &str); 13] = [
+const BOARDS: [(&str, &str); 14] = [
     ("artya7100t", "Digilent Arty A7-100T"),
     ("artya735t", "Digilent Arty A7-35T, as in the benchmark tables"),
     ("artyz720", "Digilent Arty Z7-20"),
@@ -18,6 +18,7 @@ const BOARDS: [(&str, &str); 13] = [
     ("pynqz1_12x12", "Digilent PYNQ-Z1, as in the benchmark tables"),
     ("pynqz2", "TUL PYNQ-Z2"),
     ("speech_robot", "the board of Tensil's speech robot"),
+    ("ulx3s", "Radiona ULX3S with the 85F, in npukit's design with open tools"),
     ("ulx3s_85f", "Radiona ULX3S with the 85F"),
     ("ultra96v2", "Avnet Ultra96-V2"),
     ("zcu104", "AMD ZCU104"),

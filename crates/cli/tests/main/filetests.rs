@@ -80,20 +80,39 @@ pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
     };
     let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     schemas::check_all(&printed[0]).map_err(|error| format!("{arguments}: {error}"))?;
-    Ok(without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n")))
+    let text = without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n"));
+    match text.lines().find(|line| has_column_after_root(line)) {
+        Some(line) => {
+            Err(format!("{arguments}: the width of a column is that of the checkout's path:\n{line}"))
+        }
+        None => Ok(text),
+    }
 }
 
-/// Returns the text with the seconds that the command took, in a report or in JSON, replaced by
-/// `*`.
+/// Whether `%root` is in a column with others after it, whose place then follows from the
+/// checkout's path.
+fn has_column_after_root(line: &str) -> bool {
+    line.split_once("%root").is_some_and(|(_, rest)| rest.trim_end().contains("  "))
+}
+
+/// Returns the text with the seconds that the command took, in a report, in JSON or in a log,
+/// replaced by `*`.
 fn without_seconds(text: &str) -> String {
     let line = |line: &str| {
-        let number = line.rfind(' ').filter(|_| {
+        // Default: a number without a unit.
+        let number = line.strip_suffix(" s").unwrap_or(line).rfind(' ').filter(|_| {
             let line = line.trim_start();
-            line.starts_with("seconds ") || line.starts_with("\"seconds\": ")
+            ["seconds ", "compile time ", "\"seconds\": "].iter().any(|label| line.starts_with(label))
         });
-        match number {
-            Some(space) => format!("{} *{}\n", &line[..space], if line.ends_with(',') { "," } else { "" }),
-            None => format!("{line}\n"),
+        match (number, line.split_once(" seconds=")) {
+            (Some(space), _) => {
+                format!("{} *{}\n", &line[..space], if line.ends_with(',') { "," } else { "" })
+            }
+            (None, Some((before, after))) => {
+                let rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == '.');
+                format!("{before} seconds=*{rest}\n")
+            }
+            (None, None) => format!("{line}\n"),
         }
     };
     text.lines().map(line).collect()
@@ -163,8 +182,9 @@ fn filetests() {
 
 #[test]
 fn seconds_are_not_compared() {
-    let text = "layers   1\nseconds  0.002\n  \"seconds\": 0.0013,\n12 seconds of audio\n";
-    assert_eq!(without_seconds(text), "layers   1\nseconds  *\n  \"seconds\": *,\n12 seconds of audio\n");
+    let text = "layers   1\nseconds  0.002\ncompile time  0.1 s\n  \"seconds\": 0.0013,\n12 seconds of audio\nINFO clock seconds=0.003 n=1\n";
+    let expected = "layers   1\nseconds  *\ncompile time  *\n  \"seconds\": *,\n12 seconds of audio\nINFO clock seconds=* n=1\n";
+    assert_eq!(without_seconds(text), expected);
 }
 
 #[test]

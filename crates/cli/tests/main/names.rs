@@ -47,7 +47,8 @@ fn without_colors(text: &str) -> String {
 
 /// Returns the lines that do not report how long a command took.
 fn untimed(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| !line.starts_with("seconds ")).collect()
+    let is_time = |line: &&str| line.starts_with("seconds ") || line.starts_with("compile time ");
+    text.lines().filter(|line| !is_time(line)).collect()
 }
 
 /// Runs a command that must end with `status`, with text and with JSON output; both must be plain

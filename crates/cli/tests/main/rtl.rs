@@ -374,7 +374,7 @@ const PAGE: &str = "
 
 /// Removes what the page defines. The waits for it stay.
 const PAGES_CHANGES: [(&str, &str, &str); 5] = [
-    ("tcu_packer.sv", "assign places = are_there[PLACES-1:0]", "assign places = '1"),
+    ("npu_packer.sv", "assign places = are_there[PLACES-1:0]", "assign places = '1"),
     ("tcu_sampler.sv", "INVALID_SAMPLES\n", "1'b0\n"),
     ("tcu_decoder.sv", "is_table && FIXED_TABLES", "1'b0"),
     (

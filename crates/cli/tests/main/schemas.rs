@@ -55,7 +55,9 @@ const VERBS: &[(&str, &[Form])] = &[
     ("explain",     &[of::<verbs::explain::Report>]),
     ("explore",     &[of::<verbs::explore::Report>]),
     ("format",      &[of::<verbs::asm::FormatReport>]),
-    ("generate",    &[of::<verbs::generate::Report>, of::<verbs::generate::Accuracy>]),
+    ("generate",    &[of::<verbs::generate::Report>, of::<verbs::generate::Answers>,
+                      of::<verbs::generate::Accuracy>, of::<verbs::generate::Perplexity>,
+                      of::<verbs::generate::Forms>]),
     ("glossary",    &[of::<verbs::glossary::Report>]),
     ("host",        &[of::<verbs::host::Report>]),
     ("isa",         &[page]),
@@ -64,9 +66,10 @@ const VERBS: &[(&str, &[Form])] = &[
     ("man",         &[artifacts]),
     ("report",      &[timed::<verbs::report::Report>]),
     ("rtl",         &[of::<verbs::rtl::Report>]),
+    ("build",       &[of::<verbs::build::Report>]),
     ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::AsmReport>, timed::<verbs::eval::Report>]),
     ("targets",     &[instances, target_options, parameters, artifacts]),
-    ("time",        &[timed::<verbs::time::Report>]),
+    ("time",        &[timed::<verbs::time::Report>, of::<verbs::time::LanguageReport>]),
     ("trace",       &[of::<verbs::trace::Report>]),
     ("verify",      &[timed::<verbs::verify::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
@@ -428,9 +431,9 @@ fn every_verb_prints_what_its_schema_says() {
         seen.insert(check(&report).unwrap_or_else(|error| panic!("{line}: {error}")).to_owned());
     }
     let all: BTreeSet<String> = VERBS.iter().map(|(verb, _)| format!("npukit.{verb}/1")).collect();
-    // Reports that need a circuit simulator are checked where there is one; an editor's server uses
-    // standard output itself.
-    let elsewhere = ["npukit.cosim/1", "npukit.lsp/1"];
+    // Reports that need tools for circuits are checked where there are some; an editor's server
+    // uses standard output itself.
+    let elsewhere = ["npukit.build/1", "npukit.cosim/1", "npukit.lsp/1"];
     let all: BTreeSet<String> =
         all.into_iter().filter(|schema| !elsewhere.contains(&schema.as_str())).collect();
     assert_eq!(seen, all, "LINES has a line for each verb");

@@ -93,7 +93,9 @@ fn options_have_defaults_by_verb() {
 fn wrong_settings_are_told_with_their_place() {
     let npu = Npu::new();
     let none = refusal(&npu, None, &["check", DIGITS]);
-    for way in ["`--target tcu`", "`NPU_TARGET=tcu`", "`target = \"tcu\"` in a file npu.toml"] {
+    for way in
+        ["`--target tcu:pynqz1`", "`NPU_TARGET=tcu:pynqz1`", "`target = \"tcu:pynqz1\"` in a file npu.toml"]
+    {
         assert!(none.contains(way), "{none}");
     }
     let unknown = refusal(&npu, Some("tpu"), &["check", DIGITS]);

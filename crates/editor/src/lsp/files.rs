@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use lsp_types::Uri;
+use npukit_base::percent_decoded;
 use npukit_target::{ReadError, Reader};
 
 /// Current contents of the open texts by path. Clones share the contents.
@@ -54,7 +55,7 @@ pub fn path_of(uri: &Uri) -> String {
     let Some(rest) = uri.as_str().strip_prefix(FILE) else { return uri.as_str().to_owned() };
     // The part before the path is a host, which is ignored.
     let path = rest.find('/').and_then(|start| rest.get(start..)).unwrap_or(rest);
-    let decoded = decoded(path);
+    let decoded = percent_decoded(path);
     // The path `/C:/folder` begins with a drive.
     let is_drive = decoded.as_bytes().get(2) == Some(&b':') && decoded.starts_with('/');
     let path = if is_drive { decoded.get(1..) } else { None };
@@ -81,25 +82,6 @@ pub fn uri_of(path: &str) -> Option<Uri> {
     Uri::from_str(&text).ok() // Default: no URI.
 }
 
-/// Decodes percent escapes such as `%41`.
-fn decoded(text: &str) -> String {
-    let (bytes, mut found, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while let Some(&byte) = bytes.get(at) {
-        let pair = text.get(at + 1..at + 3).filter(|_| byte == b'%');
-        match pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(value) => {
-                found.push(value);
-                at += 3;
-            }
-            None => {
-                found.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&found).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +99,5 @@ mod tests {
         for path in ["/a/b c/é#?.s", "C:/x.s"] {
             assert_eq!(uri_of(path).map(|uri| path_of(&uri)).as_deref(), Some(path));
         }
-        assert_eq!(decoded("%é%4"), "%é%4");
     }
 }

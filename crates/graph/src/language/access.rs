@@ -1,14 +1,17 @@
 //! Weights and positions of a [`Model`], for compilers.
 
+use npukit_numeric::Sha256;
+
 use super::attention::capped;
 use super::weights::{Layer, Linear, Norm, Weights};
-use super::{Description, Model, Part, Rotation};
+use super::{Description, Model, Part, Rotation, Rows};
 
 impl Model {
-    /// Returns a part of the model (`None`) or of a layer (its index); `None` if it has no such
-    /// part.
+    /// Returns a part of the model (`None`), or of a layer or stream (its index); `None` if it has
+    /// no such part.
     pub fn weights(&self, part: Part, layer: Option<usize>) -> Option<Weights<'_>> {
         match layer {
+            _ if part.is_of_streams() => self.streams.weights(part, layer),
             None => match part {
                 Part::Embedding => Some(Weights::Matrix(&self.embedding, None)),
                 Part::Positions => self.positions.as_ref().map(|rows| Weights::Matrix(rows, None)),
@@ -18,6 +21,54 @@ impl Model {
             },
             Some(index) => self.layers.get(index)?.weights(part),
         }
+    }
+
+    /// Takes the rows of a matrix out of the model; zeros of the same shape, with the memory of a
+    /// row, take their place. Returns `None` for a part that is not a matrix of a layer or stream,
+    /// or the head.
+    pub fn take_rows(&mut self, part: Part, layer: Option<usize>) -> Option<Rows> {
+        let matrix = match layer {
+            _ if part.is_of_streams() => self.streams.matrix_mut(part, layer)?,
+            Some(index) => self.layers.get_mut(index)?.matrix(part)?,
+            None if part == Part::Head => &mut self.head,
+            None => return None,
+        };
+        let zeros = matrix.rows.zeros_like();
+        Some(std::mem::replace(&mut matrix.rows, zeros))
+    }
+
+    /// Returns the model with zeros in place of all matrices, which share the memory of a row.
+    pub fn without_weights(&self) -> Self {
+        let mut model = self.clone();
+        for (part, layer) in self.description.parts() {
+            model.take_rows(part, layer);
+        }
+        for rows in [&mut model.embedding, &mut model.head.rows].into_iter().chain(&mut model.positions) {
+            *rows = rows.zeros_like();
+        }
+        model
+    }
+
+    /// Returns the SHA-256 of the description and of all weights.
+    pub fn digest(&self) -> [u8; 32] {
+        let of = &self.description;
+        let mut hash = Sha256::default();
+        hash.update(format!("{of:?}").as_bytes());
+        for (part, layer) in of.parts() {
+            let floats = match self.weights(part, layer) {
+                Some(Weights::Matrix(rows, bias)) => {
+                    rows.hash(&mut hash);
+                    [bias, None]
+                }
+                Some(Weights::Norm(gains, bias)) => [Some(gains), bias],
+                None => [None, None],
+            };
+            for floats in floats.into_iter().flatten() {
+                let bytes: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
+                hash.update(&bytes);
+            }
+        }
+        hash.finish()
     }
 
     /// Returns the values of a token at a position before the first layer, `[hidden]`. Panics if
@@ -40,8 +91,8 @@ impl Layer {
         match part {
             Part::AttentionNorm => Some(self.attention_norm.weights()),
             Part::Query => Some(self.query.weights()),
-            Part::Key => Some(self.key.weights()),
-            Part::Value => Some(self.value.weights()),
+            Part::Key => self.key.as_ref().map(Linear::weights),
+            Part::Value => self.value.as_ref().map(Linear::weights),
             Part::QueryNorm => self.query_norm.as_ref().map(Norm::weights),
             Part::KeyNorm => self.key_norm.as_ref().map(Norm::weights),
             Part::Output => Some(self.output.weights()),
@@ -51,12 +102,23 @@ impl Layer {
             Part::Up => Some(self.up.weights()),
             Part::Down => Some(self.down.weights()),
             Part::AfterFeedForwardNorm => self.after_feed_forward.as_ref().map(Norm::weights),
-            Part::Embedding
-            | Part::Positions
-            | Part::TokenTypes
-            | Part::EmbeddingNorm
-            | Part::FinalNorm
-            | Part::Head => None,
+            _ => None,
+        }
+    }
+}
+
+impl Layer {
+    /// Returns the matrix of a part; `None` if it has none.
+    pub(super) fn matrix(&mut self, part: Part) -> Option<&mut Linear> {
+        match part {
+            Part::Query => Some(&mut self.query),
+            Part::Key => self.key.as_mut(),
+            Part::Value => self.value.as_mut(),
+            Part::Output => Some(&mut self.output),
+            Part::Gate => self.gate.as_mut(),
+            Part::Up => Some(&mut self.up),
+            Part::Down => Some(&mut self.down),
+            _ => None,
         }
     }
 }
@@ -74,6 +136,19 @@ impl Rotation {
 }
 
 impl Description {
+    /// Returns the parts that the model needs, with the layer or stream of each; `None`
+    /// for parts of the whole model.
+    pub fn parts(&self) -> impl Iterator<Item = (Part, Option<usize>)> + '_ {
+        let of_layer = |layer: usize| Part::LAYER.map(|part| (part, Some(layer)));
+        let of_model = Part::MODEL.map(|part| (part, None)).into_iter();
+        // Default: without streams, there are no others.
+        let streams = self.streams.as_ref().map_or(0, |streams| streams.count - 1);
+        let of_stream = |stream: usize| Part::STREAM.map(|part| (part, Some(stream)));
+        let all = of_model.chain((0..self.layers.len()).flat_map(of_layer));
+        let all = all.filter(|&(part, layer)| part.is_needed(self, layer));
+        all.chain((0..streams).flat_map(of_stream))
+    }
+
     /// Bounds logits smoothly, if the model does.
     pub fn cap_logits(&self, logits: &mut [f32]) {
         logits.iter_mut().for_each(|x| *x = capped(*x, self.final_cap));

@@ -1,8 +1,8 @@
 //! Rotation of queries and keys, and attention.
 
+use npukit_numeric::dot;
 use rayon::prelude::*;
 
-use super::rows::dot;
 use super::{Description, LayerForm, Pairs, Rotation};
 
 /// Cosines and sines of the positions of new tokens.

@@ -3,7 +3,7 @@
 use crate::decoder::config::{Activation, MAX, MAX_POSITIONS, NormKind, refuse};
 use crate::decoder::{DecoderError, Pairs};
 
-use super::{Rotation, Scaling};
+use super::{Rotation, Scaling, Streams};
 
 /// Result of a model, and the places of its normalizations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Description {
     pub attention_cap: Option<f32>,
     /// Bound of the logits in the same form.
     pub final_cap: Option<f32>,
+    /// Several values of a token between layers, as Gemma 3N has them; `None` for one.
+    pub streams: Option<Streams>,
 }
 
 /// Properties of a layer.
@@ -119,6 +121,7 @@ impl Description {
             let (found, count) = (layer.rotation.map_or(0, |index| index + 1), self.rotations.len());
             refuse(found > count, "rotation", &found, || format!("at most {count}"))?;
         }
+        self.streams.iter().try_for_each(|streams| self.check_streams(streams))?;
         self.rotations.iter().try_for_each(|rotation| rotation.check(self.head))
     }
 
@@ -138,6 +141,45 @@ impl Description {
     /// Returns the number of types of tokens; 0 for none.
     pub(super) fn token_types(&self) -> usize {
         if let Structure::Encoder { token_types } = self.structure { token_types } else { 0 }
+    }
+
+    /// Checks sizes of streams, and how they fit the model.
+    fn check_streams(&self, streams: &Streams) -> Result<(), DecoderError> {
+        let layers = self.layers.len();
+        for (key, found, least, most) in [
+            ("streams", streams.count, 2, 64),
+            ("active stream", streams.active, 0, streams.count.saturating_sub(1)),
+            ("low rank", streams.low_rank, 1, MAX),
+            ("layer inputs", streams.input, 1, MAX),
+            ("layer inputs of all layers", streams.input.saturating_mul(layers), 1, MAX),
+            ("vocabulary of layer inputs", streams.input_vocabulary, 1, MAX),
+            ("layers with keys", streams.kv_layers, 1, layers),
+            ("gate deviations", streams.gate_deviations.len(), layers, layers),
+        ] {
+            refuse(found < least || found > most, key, &found, || format!("{least} to {most}"))?;
+        }
+        let infinite = streams.gate_deviations.iter().flatten().find(|deviation| !deviation.is_finite());
+        refuse(infinite.is_some(), "gate deviations", &"infinite", || "finite numbers".to_owned())?;
+        let has_none = (0..layers).any(|layer| self.kv_source(layer).is_none());
+        let legal = || "one layer of each window and rotation, or more".to_owned();
+        refuse(has_none, "layers with keys", &streams.kv_layers, legal)?;
+        let fits = !self.is_encoder() && self.gated && self.norms_after && self.query_key_norms;
+        let legal = || "a gated decoder with norms of heads and results".to_owned();
+        refuse(!fits, "structure", &"another structure with streams", legal)
+    }
+
+    /// Returns the layer whose keys and values a layer reads: itself, or the last one of the same
+    /// form that computes them; `None` if there is none.
+    pub fn kv_source(&self, layer: usize) -> Option<usize> {
+        // Default: without streams, all layers compute their own.
+        let owners = self.streams.as_ref().map_or(self.layers.len(), |streams| streams.kv_layers);
+        let form = self.layers.get(layer)?;
+        if layer < owners { Some(layer) } else { self.layers[..owners].iter().rposition(|own| own == form) }
+    }
+
+    /// Whether a layer computes keys and values.
+    pub fn has_keys(&self, layer: usize) -> bool {
+        self.kv_source(layer) == Some(layer)
     }
 
     /// Returns the number of query heads that share a key head.

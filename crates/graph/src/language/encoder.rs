@@ -1,7 +1,7 @@
 //! [`Encoder`]: a model that reads a whole text, and its evaluation in `f32`.
 
 use super::attention::{Cache, attend};
-use super::evaluator::{add, function};
+use super::layer::{add, function};
 use super::weights::{Linear, Norm, Weight, linear, norm};
 use super::{DecoderError, Description, Part, Rows};
 use crate::decoder::config::refuse;
@@ -51,7 +51,7 @@ impl Encoder {
         let without = || "an encoder without gates, windows, rotations and norms of heads".to_owned();
         refuse(has_part, "structure", &"an encoder with one of them", without)?;
         let mut get = |part: Part, layer| linear(of, part, layer, &mut weight);
-        let mut optional = |part: Part| part.is_needed(of).then(|| get(part, None)).transpose();
+        let mut optional = |part: Part| part.is_needed(of, None).then(|| get(part, None)).transpose();
         let positions = optional(Part::Positions)?.map(|weight| weight.rows);
         let token_types = optional(Part::TokenTypes)?.map(|weight| weight.rows);
         let embedding = get(Part::Embedding, None)?.rows;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::attention::{Cache, Turns, attend};
-use super::weights::{Layer, Linear, Norm};
-use super::{Activation, DecoderError, LayerForm, Model};
-use crate::op::UnaryKind;
+use super::attention::Cache;
+use super::layer::{attention, feed_forward, normalized};
+use super::streams::Text;
+use super::{DecoderError, Model};
 
 /// Evaluation of a text in `f32`, with a cache of keys and values.
 ///
@@ -37,6 +37,46 @@ impl Evaluator {
         self.caches.fill(Cache::default());
     }
 
+    /// Removes the tokens after the first `count`. Later logits are the shorter text's.
+    pub fn keep(&mut self, count: usize) {
+        if count >= self.tokens.len() {
+            return;
+        }
+        let of = &self.model.description;
+        let differs = of.rotations.iter().any(|rotation| rotation.differs(count, self.tokens.len()));
+        self.tokens.truncate(count);
+        let values = if differs { 0 } else { count * of.kv_heads * of.head };
+        for cache in &mut self.caches {
+            cache.keys.truncate(values);
+            cache.values.truncate(values);
+        }
+    }
+
+    /// Returns the cached keys and values of the text, for [`Self::restore`].
+    pub fn saved(&self) -> Vec<u8> {
+        let parts = self.caches.iter().flat_map(|cache| [&cache.keys, &cache.values]);
+        parts.flatten().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    /// Replaces the text by one whose keys and values were saved. Returns false, and changes
+    /// nothing, if they belong to another number of tokens, or are not finite.
+    pub fn restore(&mut self, tokens: &[usize], saved: &[u8]) -> bool {
+        let of = &self.model.description;
+        let size = tokens.len() * of.kv_heads * of.head;
+        let owners = (0..of.layers.len()).filter(|&layer| of.has_keys(layer));
+        let fits = of.check_tokens(0, tokens).is_ok() && saved.len() == 2 * 4 * size * owners.count();
+        let values: Vec<f32> = saved.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        if !fits || !values.iter().all(|value| value.is_finite()) {
+            return false;
+        }
+        self.tokens = tokens.to_vec();
+        for (cache, parts) in self.caches.iter_mut().zip(values.chunks_exact(2 * size)) {
+            let (keys, values) = parts.split_at(size);
+            *cache = Cache { keys: keys.to_vec(), values: values.to_vec() };
+        }
+        true
+    }
+
     /// Adds tokens to the text, and returns the logits after the last one, `[vocabulary]`.
     ///
     /// # Errors
@@ -65,15 +105,22 @@ impl Evaluator {
         of.check_tokens(self.tokens.len(), tokens)?;
         let (before, after) = (self.tokens.len(), self.tokens.len() + tokens.len());
         self.tokens.extend(tokens);
-        let again = of.rotations_differ(before, after);
+        let is_empty = self.caches.first().is_some_and(|cache| cache.keys.is_empty());
+        let again = before > 0 && (is_empty || of.rotations_differ(before, after));
         if again {
             self.caches.fill(Cache::default());
         }
         let first = if again { 0 } else { before };
         let mut x = self.embedded(first);
-        for ((layer, form), cache) in model.layers.iter().zip(&of.layers).zip(&mut self.caches) {
-            attention(&model, layer, *form, first, cache, &mut x);
-            feed_forward(&model, layer, &mut x);
+        if let Some(streams) = &of.streams {
+            let text = Text { model: &model, streams, tokens: &self.tokens[first..], first };
+            x = text.values(x, &mut self.caches);
+        } else {
+            for (index, layer) in model.layers.iter().enumerate() {
+                let normed = normalized(&layer.attention_norm, &x);
+                attention(&model, index, first, &mut self.caches, &normed, &mut x);
+                feed_forward(&model, index, &mut x);
+            }
         }
         Ok(x.split_off((before - first) * of.hidden))
     }
@@ -90,63 +137,4 @@ impl Evaluator {
         self.model.description.cap_logits(&mut logits);
         logits
     }
-}
-
-/// Adds the attention of a layer to the values `x` of the tokens starting at position `first`.
-fn attention(model: &Model, layer: &Layer, form: LayerForm, first: usize, cache: &mut Cache, x: &mut [f32]) {
-    let of = &model.description;
-    let normed = normalized(&layer.attention_norm, x);
-    let with_norm = |matrix: &Linear, norm: &Option<Norm>| {
-        let mut heads = matrix.apply(&normed);
-        norm.iter().for_each(|norm| norm.apply(&mut heads));
-        heads
-    };
-    let mut queries = with_norm(&layer.query, &layer.query_norm);
-    let mut keys = with_norm(&layer.key, &layer.key_norm);
-    if let Some(rotation) = form.rotation.map(|index| &of.rotations[index]) {
-        let turns = Turns::new(rotation, of.pairs, first, x.len() / of.hidden);
-        turns.apply(&mut queries, of.heads, of.head);
-        turns.apply(&mut keys, of.kv_heads, of.head);
-    }
-    cache.keys.append(&mut keys);
-    cache.values.append(&mut layer.value.apply(&normed));
-    let mut results = layer.output.apply(&attend(of, form, &queries, cache));
-    layer.after_attention.iter().for_each(|norm| norm.apply(&mut results));
-    add(x, &results);
-}
-
-/// Adds the feed-forward part of a layer to the values `x`.
-fn feed_forward(model: &Model, layer: &Layer, x: &mut [f32]) {
-    let activation = function(model.description.activation);
-    let normed = normalized(&layer.feed_forward_norm, x);
-    let mut inner = layer.up.apply(&normed);
-    match &layer.gate {
-        None => inner.iter_mut().for_each(|x| *x = activation(*x)),
-        Some(gate) => {
-            let gates = gate.apply(&normed);
-            inner.iter_mut().zip(gates).for_each(|(x, gate)| *x *= activation(gate));
-        }
-    }
-    let mut results = layer.down.apply(&inner);
-    layer.after_feed_forward.iter().for_each(|norm| norm.apply(&mut results));
-    add(x, &results);
-}
-
-/// Returns the activation function.
-pub(super) fn function(activation: Activation) -> impl Fn(f32) -> f32 {
-    move |x| match activation {
-        Activation::Gelu(form) => UnaryKind::Gelu { form }.apply(x),
-        Activation::Silu => UnaryKind::Swish { alpha: 1.0 }.apply(x),
-        Activation::Relu => x.max(0.0),
-    }
-}
-
-fn normalized(norm: &Norm, x: &[f32]) -> Vec<f32> {
-    let mut x = x.to_vec();
-    norm.apply(&mut x);
-    x
-}
-
-pub(super) fn add(x: &mut [f32], other: &[f32]) {
-    x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
 }

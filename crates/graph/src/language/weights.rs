@@ -1,5 +1,7 @@
 //! [`Model`]: a description with its weights.
 
+use std::collections::BTreeMap;
+
 use super::{DecoderError, Description, NormKind, Part, Rows};
 use crate::decoder::config::refuse;
 
@@ -30,6 +32,7 @@ pub struct Model {
     pub(super) layers: Vec<Layer>,
     pub(super) final_norm: Norm,
     pub(super) head: Linear,
+    pub(super) streams: StreamWeights,
 }
 
 /// Weights of a layer, in the order of their use.
@@ -37,10 +40,14 @@ pub struct Model {
 pub(super) struct Layer {
     pub(super) attention_norm: Norm,
     pub(super) query: Linear,
-    pub(super) key: Linear,
-    pub(super) value: Linear,
+    /// Matrix of the keys; `None` if the layer reads the keys and values of another one.
+    pub(super) key: Option<Linear>,
+    /// Matrix of the values; `None` like the keys.
+    pub(super) value: Option<Linear>,
     pub(super) query_norm: Option<Norm>,
     pub(super) key_norm: Option<Norm>,
+    /// Normalization of each value head, which has no gains.
+    pub(super) value_norm: Option<Norm>,
     pub(super) output: Linear,
     pub(super) after_attention: Option<Norm>,
     pub(super) feed_forward_norm: Norm,
@@ -50,11 +57,56 @@ pub(super) struct Layer {
     pub(super) after_feed_forward: Option<Norm>,
 }
 
+/// Index of a tensor: its part, and the layer or stream.
+type Key = (Part, Option<usize>);
+
+/// Weights of the streams of a model; empty for a model without streams.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StreamWeights {
+    pub(super) matrices: BTreeMap<Key, Linear>,
+    pub(super) norms: BTreeMap<Key, Norm>,
+}
+
+impl StreamWeights {
+    /// Reads the weights; `weight` as for [`Model::new`].
+    fn new<E: From<DecoderError>>(
+        of: &Description,
+        weight: &mut impl FnMut(Part, Option<usize>) -> Result<Weight, E>,
+    ) -> Result<Self, E> {
+        let mut weights = Self::default();
+        for (part, index) in of.parts().filter(|(part, _)| part.is_of_streams()) {
+            let read = linear(of, part, index, weight)?;
+            if part.is_norm() {
+                weights.norms.insert((part, index), norm(of, read));
+            } else {
+                weights.matrices.insert((part, index), read);
+            }
+        }
+        Ok(weights)
+    }
+
+    /// Returns a part.
+    pub(super) fn weights(&self, part: Part, index: Option<usize>) -> Option<Weights<'_>> {
+        let matrix = self.matrices.get(&(part, index)).map(Linear::weights);
+        matrix.or_else(|| self.norms.get(&(part, index)).map(Norm::weights))
+    }
+
+    /// Returns a matrix.
+    pub(super) fn matrix_mut(&mut self, part: Part, index: Option<usize>) -> Option<&mut Linear> {
+        self.matrices.get_mut(&(part, index))
+    }
+
+    /// Applies a matrix to `x`, `[tokens, columns]`.
+    pub(super) fn apply(&self, part: Part, index: usize, x: &[f32]) -> Vec<f32> {
+        self.matrices[&(part, Some(index))].apply(x)
+    }
+}
+
 /// Matrix with an optional bias.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Linear {
     pub(super) rows: Rows,
-    bias: Option<Vec<f32>>,
+    pub(super) bias: Option<Vec<f32>>,
 }
 
 impl Linear {
@@ -80,11 +132,22 @@ impl Linear {
 pub(super) struct Norm {
     kind: NormKind,
     epsilon: f32,
-    gain: Vec<f32>,
-    bias: Option<Vec<f32>>,
+    pub(super) gain: Vec<f32>,
+    pub(super) bias: Option<Vec<f32>>,
 }
 
 impl Norm {
+    /// Returns the norm of `size` features without gains, for a model of this description.
+    fn without_gains(of: &Description, size: usize) -> Self {
+        Self { kind: of.norm, epsilon: of.epsilon, gain: vec![1.0; size], bias: None }
+    }
+
+    /// Returns the norm without gains and biases, and without a subtraction of the mean.
+    pub(super) fn without_weights(&self) -> Self {
+        let gain = vec![1.0; self.gain.len()];
+        Self { kind: NormKind::Rms, epsilon: self.epsilon, gain, bias: None }
+    }
+
     /// Returns the gains and biases.
     pub(super) fn weights(&self) -> Weights<'_> {
         Weights::Norm(&self.gain, self.bias.as_deref())
@@ -113,8 +176,8 @@ impl Norm {
 }
 
 impl Model {
-    /// Creates the model of a description. `weight` returns a part of the model (`None`) or of a
-    /// layer (its index), for every part that [`Part::is_needed`].
+    /// Creates the model of a description. `weight` returns a part of the model (`None`), or of a
+    /// layer or stream (its index), for all [`Description::parts`].
     ///
     /// # Errors
     ///
@@ -130,16 +193,30 @@ impl Model {
         let mut get = |part: Part, layer| linear(of, part, layer, &mut weight);
         let embedding = get(Part::Embedding, None)?;
         let positions = if of.learned_positions { Some(get(Part::Positions, None)?.rows) } else { None };
-        let layers = (0..of.layers.len()).map(|index| layer(of, &mut |part| get(part, Some(index))));
+        let layers = (0..of.layers.len()).map(|index| layer(of, index, &mut |part| get(part, Some(index))));
         let layers = layers.collect::<Result<_, E>>()?;
         let final_norm = norm(of, get(Part::FinalNorm, None)?);
         let head = if of.tied { embedding.clone() } else { get(Part::Head, None)? };
-        Ok(Self { embedding: embedding.rows, positions, layers, final_norm, head, description })
+        let streams = StreamWeights::new(of, &mut weight)?;
+        Ok(Self { embedding: embedding.rows, positions, layers, final_norm, head, streams, description })
     }
 
     /// Description of the computation.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Returns the model without the layers after the first `count`. Its weights share the memory.
+    #[must_use]
+    pub fn with_first_layers(&self, count: usize) -> Self {
+        let mut model = self.clone();
+        model.layers.truncate(count);
+        model.description.layers.truncate(count);
+        if let Some(streams) = &mut model.description.streams {
+            streams.kv_layers = streams.kv_layers.min(count);
+            streams.gate_deviations.truncate(count);
+        }
+        model
     }
 }
 
@@ -156,20 +233,26 @@ pub(super) fn linear<E: From<DecoderError>>(
     Ok(Linear { rows, bias })
 }
 
-fn layer<E>(of: &Description, get: &mut dyn FnMut(Part) -> Result<Linear, E>) -> Result<Layer, E> {
-    let mut optional = |part: Part| part.is_needed(of).then(|| get(part)).transpose();
+fn layer<E>(
+    of: &Description,
+    index: usize,
+    get: &mut dyn FnMut(Part) -> Result<Linear, E>,
+) -> Result<Layer, E> {
+    let mut optional = |part: Part| part.is_needed(of, Some(index)).then(|| get(part)).transpose();
     let query_norm = optional(Part::QueryNorm)?.map(|weight| norm(of, weight));
     let key_norm = optional(Part::KeyNorm)?.map(|weight| norm(of, weight));
     let after_attention = optional(Part::AfterAttentionNorm)?.map(|weight| norm(of, weight));
     let after_feed_forward = optional(Part::AfterFeedForwardNorm)?.map(|weight| norm(of, weight));
     let gate = optional(Part::Gate)?;
+    let (key, value) = (optional(Part::Key)?, optional(Part::Value)?);
     Ok(Layer {
         attention_norm: norm(of, get(Part::AttentionNorm)?),
         query: get(Part::Query)?,
-        key: get(Part::Key)?,
-        value: get(Part::Value)?,
+        key,
+        value,
         query_norm,
         key_norm,
+        value_norm: of.streams.as_ref().map(|_| Norm::without_gains(of, of.head)),
         output: get(Part::Output)?,
         after_attention,
         feed_forward_norm: norm(of, get(Part::FeedForwardNorm)?),

@@ -1,14 +1,21 @@
 //! Quantization of weights to 4 bits with one scale per row: [`Int4Rows`].
 //!
 //! A row holds the weights of one output channel. [`quantize_weights`] quantizes every constant
-//! matrix that a graph multiplies by.
+//! matrix that a graph multiplies by. [`WeightedRounding`] considers typical inputs of a matrix.
+
+mod cholesky;
+mod moments;
+mod weighted;
 
 use std::sync::Arc;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{Tensor, nearest_code};
 
 use crate::ir::{Graph, ValueId};
 use crate::op::Op;
+
+pub use moments::InputMoments;
+pub use weighted::WeightedRounding;
 
 /// Largest magnitude of a generated code; -8 exists in memory, and is kept if a model uses it.
 const LARGEST: f32 = 7.0;
@@ -119,6 +126,16 @@ impl Int4Rows {
         })
     }
 
+    /// Like [`Int4Rows::new`], with the scale of least squared error for each row, and with codes
+    /// of -8. The largest weights may saturate.
+    ///
+    /// # Errors
+    ///
+    /// See [`Int4Rows::new`].
+    pub fn searched(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
+        Self::of_rows(rows, columns, values, |row| (searched_scale(row, None), LARGEST + 1.0))
+    }
+
     /// Quantizes each row with the result of `scale`: the row's scale, and the magnitude of its
     /// smallest code.
     fn of_rows(
@@ -193,6 +210,38 @@ fn row_scale(row: &[f32]) -> f32 {
     if scale > 0.0 { scale } else { 1.0 }
 }
 
+/// Returns the scale for which the codes of a row have the least squared error, each weight counted
+/// by its factor if there are any.
+fn searched_scale(row: &[f32], factors: Option<&[f32]>) -> f32 {
+    let most = row_scale(row);
+    let error = |scale: f32| -> f32 {
+        let inverse = 1.0 / scale;
+        let square = |value: &f32| (value - nearest(value * inverse) * scale).powi(2);
+        match factors {
+            None => row.iter().map(square).sum(),
+            Some(factors) => row.iter().zip(factors).map(|(value, factor)| factor * square(value)).sum(),
+        }
+    };
+    let mut best = (f32::INFINITY, most);
+    for share in (0..SHARES).map(|step| 1.0 - 0.05 * step as f32) {
+        let error = error(most * share);
+        if error < best.0 {
+            best = (error, most * share);
+        }
+    }
+    best.1
+}
+
+/// Number of scales that are tried: the largest one, less a twentieth each.
+const SHARES: usize = 12;
+
+/// Returns the code from -8 to 7 that is nearest to a number, ties to even.
+fn nearest(number: f32) -> f32 {
+    // The sum has no bits for fractions.
+    const WHOLE: f32 = 12_582_912.0;
+    number.clamp(-LARGEST - 1.0, LARGEST) + WHOLE - WHOLE
+}
+
 /// Returns the scale that divides all weights of a row into integers from -8 to 7, up to rounding;
 /// `None` if no scale fits.
 fn kept_scale(row: &[f32]) -> Option<f32> {
@@ -216,7 +265,7 @@ const MAGNITUDES: [f32; 5] = [7.0, 8.0, 6.0, 5.0, 4.0];
 const NEAR: f32 = 4e-6;
 
 fn code(value: f32, scale: f32, below: f32) -> i8 {
-    (value / scale).round_ties_even().clamp(-below, LARGEST) as i8
+    nearest_code((value / scale).clamp(-below, LARGEST)) as i8
 }
 
 /// A quantized constant matrix that a graph multiplies by.

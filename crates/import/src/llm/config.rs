@@ -1,12 +1,21 @@
 //! Descriptions from the keys of a `config.json`: [`description`].
 
-use npukit_graph::language::{Activation, Description, LayerForm, Pairs, Rotation, Scaling, Structure};
+use npukit_graph::language::{
+    Activation, Description, LayerForm, Pairs, Rotation, Scaling, Streams, Structure, normal_quantile,
+};
 use npukit_graph::op::GeluForm;
 use serde_json::{Map, Value};
 
 use super::LlmError;
 use super::family::Family;
 use super::keys::Keys;
+
+/// Key of the standard deviations that gates must exceed, which only a GGUF file has.
+pub(super) const DEVIATIONS: &str = "activation_sparsity_scale";
+/// Key of the kind of each layer.
+pub(super) const LAYER_TYPES: &str = "layer_types";
+/// Largest number of layers.
+pub(super) const MAX_LAYERS: usize = 4096;
 
 /// Keys that change what a model computes, with the only supported value.
 const FIXED: &[(&str, bool)] = &[
@@ -51,7 +60,8 @@ pub(super) fn description(
     let context = keys.needed_size(&["max_position_embeddings", "n_positions"])?;
     let layers = keys.needed_size(&["num_hidden_layers", "n_layer"])?;
     let epsilon = keys.number(&["rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"])?;
-    let scale = keys.number(&["query_pre_attn_scalar"])?.unwrap_or(head as f64);
+    let usual = if family.unscaled_attention { 1.0 } else { head as f64 };
+    let scale = keys.number(&["query_pre_attn_scalar"])?.unwrap_or(usual);
     Ok(Description {
         name: name.to_owned(),
         structure: structure(family, keys)?,
@@ -59,7 +69,7 @@ pub(super) fn description(
         context,
         hidden,
         // GPT-2 does not state its usual size.
-        feed_forward: keys.size(&["intermediate_size", "n_inner"])?.unwrap_or(hidden.saturating_mul(4)),
+        feed_forward: keys.equal_size(&["intermediate_size", "n_inner"])?.unwrap_or(hidden.saturating_mul(4)),
         heads,
         kv_heads: keys.size(&["num_key_value_heads"])?.unwrap_or(heads),
         head,
@@ -78,6 +88,7 @@ pub(super) fn description(
         attention_scale: (1.0 / scale.sqrt()) as f32,
         attention_cap: keys.number(&["attn_logit_softcapping"])?.map(|cap| cap as f32),
         final_cap: keys.number(&["final_logit_softcapping"])?.map(|cap| cap as f32),
+        streams: family.streams.then(|| streams(layers, keys)).transpose()?,
     })
 }
 
@@ -89,6 +100,38 @@ fn structure(family: &Family, keys: &Keys<'_>) -> Result<Structure, LlmError> {
         return Err(keys.wrong("is_decoder", "true", "false"));
     }
     Ok(Structure::Encoder { token_types: keys.needed_size(&["type_vocab_size"])? })
+}
+
+fn streams(layers: usize, keys: &Keys<'_>) -> Result<Streams, LlmError> {
+    let shared = keys.size(&["num_kv_shared_layers"])?.unwrap_or(0);
+    Ok(Streams {
+        count: keys.needed_size(&["altup_num_inputs"])?,
+        active: keys.needed_size(&["altup_active_idx"])?,
+        scales_active: keys.truth("altup_correct_scale")?.unwrap_or(true),
+        low_rank: keys.needed_size(&["laurel_rank"])?,
+        input: keys.needed_size(&["hidden_size_per_layer_input"])?,
+        input_vocabulary: keys.needed_size(&["vocab_size_per_layer_input"])?,
+        kv_layers: layers.saturating_sub(shared),
+        gate_deviations: gate_deviations(layers, keys)?,
+    })
+}
+
+/// Returns the standard deviations that gates must exceed, from the shares of gates that become 0
+/// or, in a GGUF file, as they are.
+fn gate_deviations(layers: usize, keys: &Keys<'_>) -> Result<Vec<Option<f32>>, LlmError> {
+    const SPARSITY: &str = "activation_sparsity_pattern";
+    if let Some(deviations) = keys.numbers(DEVIATIONS)? {
+        let limit = |deviation: f64| Some(deviation as f32).filter(|limit| limit.is_finite());
+        return Ok(deviations.into_iter().map(limit).collect());
+    }
+    // Default: without the key, no gate has a limit.
+    let shares = keys.numbers(SPARSITY)?.unwrap_or_else(|| vec![0.0; layers.min(MAX_LAYERS)]);
+    match shares.iter().find(|share| !(0.0..1.0).contains(*share)) {
+        Some(share) => Err(keys.wrong(SPARSITY, share.to_string(), "numbers from 0 to less than 1")),
+        None => {
+            Ok(shares.iter().map(|&share| (share > 0.0).then(|| normal_quantile(share) as f32)).collect())
+        }
+    }
 }
 
 fn activation(family: &Family, keys: &Keys<'_>) -> Result<Activation, LlmError> {
@@ -106,20 +149,20 @@ fn activation(family: &Family, keys: &Keys<'_>) -> Result<Activation, LlmError> 
     })
 }
 
-const FULL: &str = "full_attention";
-const SLIDING: &str = "sliding_attention";
+pub(super) const FULL: &str = "full_attention";
+pub(super) const SLIDING: &str = "sliding_attention";
 
 fn forms(family: &Family, layers: usize, keys: &Keys<'_>) -> Result<Vec<LayerForm>, LlmError> {
     // Sizes are checked later; no memory is reserved for a number that no model has.
-    if layers > 4096 {
-        return Err(keys.wrong("num_hidden_layers", layers.to_string(), "at most 4096"));
+    if layers > MAX_LAYERS {
+        return Err(keys.wrong("num_hidden_layers", layers.to_string(), &format!("at most {MAX_LAYERS}")));
     }
     let used = keys.truth("use_sliding_window")?.unwrap_or(false);
-    let types = keys.texts("layer_types")?;
+    let types = keys.texts(LAYER_TYPES)?;
     if let Some(types) = &types {
         let legal = format!("{layers} times {FULL} or {SLIDING}");
         if types.len() != layers || types.iter().any(|own| ![FULL, SLIDING].contains(own)) {
-            return Err(keys.wrong("layer_types", types.join(", "), &legal));
+            return Err(keys.wrong(LAYER_TYPES, types.join(", "), &legal));
         }
     }
     let window = keys.size(&["sliding_window"])?;

@@ -154,6 +154,25 @@ pub enum LlmError {
         /// Invalid or unsupported property.
         reason: String,
     },
+    /// There is no template for conversations.
+    #[error("`{path}` has no template for conversations")]
+    #[diagnostic(help(
+        "a GGUF file has it as `tokenizer.chat_template`, a folder in `chat_template.jinja` or `tokenizer_config.json`; a text without the form of a conversation needs none"
+    ))]
+    NoTemplate {
+        /// Path of the model.
+        path: String,
+    },
+    /// The template for conversations fails.
+    #[error("the template for conversations of `{path}`, line {line}: {reason}")]
+    Template {
+        /// Path of the file that contains it.
+        path: String,
+        /// Line of the template, from 1.
+        line: usize,
+        /// Reason, such as a syntax error or the template's own message.
+        reason: String,
+    },
     /// Sizes do not fit a language model.
     #[error("`{path}` does not describe a language model: {source}")]
     Model {
@@ -179,5 +198,7 @@ codes!(LlmError {
     Elements = "llm-tensor-type": "a tensor of a language model has elements of a type that is not supported";
     NotFinite = "llm-not-finite": "a tensor of a language model has an element that is NaN or infinite";
     Tokenizer = "llm-tokenizer": "a language model's tokenizer is invalid or not supported";
+    NoTemplate = "no-chat-template": "a language model has no template for conversations";
+    Template = "chat-template": "a language model's template for conversations is malformed, refuses the conversation, or does too much";
     Model = "invalid-llm": "sizes or factors do not fit a language model";
 });

@@ -5,6 +5,7 @@ mod bert;
 mod gemma;
 mod gemma2;
 mod gemma3;
+mod gemma3n;
 mod gpt2;
 mod llama;
 mod mistral;
@@ -23,6 +24,7 @@ pub(super) const ALL: &[&Family] = &[
     &gemma::GEMMA,
     &gemma2::GEMMA2,
     &gemma3::GEMMA3,
+    &gemma3n::GEMMA3N,
     &phi3::PHI3,
     &gpt2::GPT2,
     &bert::BERT,

@@ -60,6 +60,12 @@ pub(super) struct Family {
     pub(super) tied: bool,
     /// Whether embeddings are multiplied by the square root of their size.
     pub(super) scaled_embeddings: bool,
+    /// Whether products of queries and keys are not scaled.
+    pub(super) unscaled_attention: bool,
+    /// Whether a token has several values between the layers.
+    pub(super) streams: bool,
+    /// Bound of the logits if a GGUF file does not specify it.
+    pub(super) gguf_final_cap: Option<f64>,
     /// Layers with a window.
     pub(super) windows: Windows,
     /// Base of the rotations of layers with a window; `None` if it is that of the others.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::language::{Pairs, Part};
+use npukit_numeric::RowFormat;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::chat_template::ChatTemplate;
 use super::json::{object, parsed, whole};
 use super::keys::Keys;
 use super::plan::{Layout, Plan};
@@ -29,7 +31,44 @@ const BIASES: &[(&str, &[Part])] = &[
 
 /// Opens the folder called `name`.
 pub(super) fn open(name: &str, files: &ReadRange<'_>) -> Result<Checkpoint, LlmError> {
-    let config = object(CONFIG, files)?;
+    let (mut plan, config) = configured(name, files)?;
+    plan.table = weights(files)?;
+    plan.check()?;
+    let end_tokens = end_tokens(&config, files)?;
+    let tokenizer = whole(TOKENIZER, files)
+        .and_then(|bytes| Tokenizer::from_json(TOKENIZER, &bytes, plan.description.vocabulary));
+    let chat = ChatTemplate::from_folder(name, files);
+    let sentence = plan.description.is_encoder().then(|| Sentence::of_folder(files)).transpose()?;
+    Ok(Checkpoint { plan, tokenizer, chat, end_tokens, sentence })
+}
+
+/// Opens the configuration of the folder called `name`, with all tensors absent.
+pub(super) fn open_shapes(name: &str, files: &ReadRange<'_>) -> Result<Checkpoint, LlmError> {
+    let (mut plan, config) = configured(name, files)?;
+    let invalid = |source| LlmError::Model { path: name.to_owned(), source: Box::new(source) };
+    plan.description.check().map_err(invalid)?;
+    let keys = Keys::new(CONFIG, &config, &str::to_owned);
+    let format = match keys.text(&["dtype", "torch_dtype"])? {
+        Some("float32") => RowFormat::F32,
+        Some("float16") => RowFormat::F16,
+        _ => RowFormat::Bf16,
+    };
+    plan.add_places(format);
+    let reason = "only the shapes of the model were read".to_owned();
+    let tokenizer = Err(LlmError::File { path: TOKENIZER.to_owned(), reason });
+    let chat = Err(LlmError::NoTemplate { path: name.to_owned() });
+    Ok(Checkpoint { plan, tokenizer, chat, end_tokens: Vec::new(), sentence: None })
+}
+
+/// Whether a folder has weights.
+pub(super) fn has_weights(files: &ReadRange<'_>) -> bool {
+    [WEIGHTS, INDEX].iter().any(|name| files(name, 0..1).is_ok())
+}
+
+/// Reads the configuration of the folder called `name`, and returns it with the plan of its
+/// tensors, whose places are still unknown.
+fn configured(name: &str, files: &ReadRange<'_>) -> Result<(Plan, Map<String, Value>), LlmError> {
+    let config = of_text(object(CONFIG, files)?);
     let keys = Keys::new(CONFIG, &config, &str::to_owned);
     let found = keys.text(&["model_type"])?.ok_or_else(|| keys.wrong("model_type", "missing", "a text"))?;
     let family = families::of_model_type(found).ok_or_else(|| {
@@ -43,14 +82,21 @@ pub(super) fn open(name: &str, files: &ReadRange<'_>) -> Result<Checkpoint, LlmE
             biases.extend(*parts);
         }
     }
-    let table = weights(files)?;
-    let plan = Plan { path: name.to_owned(), description, family, layout: Layout::Folder, table, biases };
-    plan.check()?;
-    let end_tokens = end_tokens(&config, files)?;
-    let tokenizer = whole(TOKENIZER, files)
-        .and_then(|bytes| Tokenizer::from_json(TOKENIZER, &bytes, plan.description.vocabulary));
-    let sentence = plan.description.is_encoder().then(|| Sentence::of_folder(files)).transpose()?;
-    Ok(Checkpoint { plan, tokenizer, end_tokens, sentence })
+    let (path, table) = (name.to_owned(), Table::default());
+    Ok((Plan { path, description, family, layout: Layout::Folder, table, biases }, config))
+}
+
+/// Returns the configuration of the language model within a model for images or audio. Keys of the
+/// whole model apply if the part does not have them.
+fn of_text(mut config: Map<String, Value>) -> Map<String, Value> {
+    let is_known = |config: &Map<String, Value>| {
+        config.get("model_type").and_then(Value::as_str).and_then(families::of_model_type).is_some()
+    };
+    match config.get("text_config").and_then(Value::as_object).cloned() {
+        Some(text) if is_known(&text) && !is_known(&config) => config.extend(text),
+        _ => {}
+    }
+    config
 }
 
 /// Reads the places of the tensors: of one file or, if it is absent, of the shards of an index.

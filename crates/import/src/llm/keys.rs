@@ -54,10 +54,15 @@ impl<'a> Keys<'a> {
 
     /// Returns a size under one of its names.
     pub(super) fn size(&self, names: &[&'a str]) -> Result<Option<usize>, LlmError> {
-        let size = |value: &Value| {
-            value.as_u64().filter(|&size| size <= MAX_SIZE).and_then(|size| usize::try_from(size).ok())
-        };
         self.typed(names, "an integer from 0 to 2147483648", size)
+    }
+
+    /// Returns a size under one of its names: a number, or a list of equal numbers.
+    pub(super) fn equal_size(&self, names: &[&'a str]) -> Result<Option<usize>, LlmError> {
+        let Some((name, Value::Array(list))) = self.find(names) else { return self.size(names) };
+        let wrong = || self.wrong(name, Value::Array(list.clone()).to_string(), "a list of equal sizes");
+        let first = list.first().filter(|first| list.iter().all(|size| size == *first));
+        first.and_then(size).map(Some).ok_or_else(wrong)
     }
 
     /// Returns a size that must exist.
@@ -75,11 +80,15 @@ impl<'a> Keys<'a> {
         self.number(&[name])?.ok_or_else(|| self.wrong(name, "missing", "a number"))
     }
 
+    /// Returns a list of numbers.
+    pub(super) fn numbers(&self, name: &'a str) -> Result<Option<Vec<f64>>, LlmError> {
+        let list = |value: &Value| value.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
+        self.typed(&[name], "a list of numbers", list)
+    }
+
     /// Returns a list of numbers that must exist.
     pub(super) fn needed_numbers(&self, name: &'a str) -> Result<Vec<f64>, LlmError> {
-        let list = |value: &Value| value.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
-        let found = self.typed(&[name], "a list of numbers", list)?;
-        found.ok_or_else(|| self.wrong(name, "missing", "a list of numbers"))
+        self.numbers(name)?.ok_or_else(|| self.wrong(name, "missing", "a list of numbers"))
     }
 
     /// Returns a truth value; `None` if absent.
@@ -102,4 +111,9 @@ impl<'a> Keys<'a> {
         let list = |value: &'a Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
         self.typed(&[name], "a list of texts", list)
     }
+}
+
+/// Returns a size; `None` if it is not an integer in range.
+fn size(value: &Value) -> Option<usize> {
+    value.as_u64().filter(|&size| size <= MAX_SIZE).and_then(|size| usize::try_from(size).ok())
 }

@@ -3,9 +3,9 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::LlmError;
-use super::config::yarn;
+use super::config::{DEVIATIONS, FULL, LAYER_TYPES, MAX_LAYERS, SLIDING, yarn};
 use super::family::Family;
-use super::gguf::{self, Gguf};
+use super::gguf::{self, Array, Gguf};
 
 /// Keys after the architecture's name, and the same keys of a `config.json`.
 const KEYS: &[(&str, &str)] = &[
@@ -20,6 +20,12 @@ const KEYS: &[(&str, &str)] = &[
     ("attention.layer_norm_epsilon", "layer_norm_epsilon"),
     ("attention.sliding_window", "sliding_window"),
     ("attention.causal", "is_decoder"),
+    ("attention.shared_kv_layers", "num_kv_shared_layers"),
+    ("attention.sliding_window_pattern", LAYER_TYPES),
+    ("altup.num_inputs", "altup_num_inputs"),
+    ("altup.active_idx", "altup_active_idx"),
+    ("embedding_length_per_layer_input", "hidden_size_per_layer_input"),
+    ("activation_sparsity_scale", DEVIATIONS),
     ("attn_logit_softcapping", "attn_logit_softcapping"),
     ("final_logit_softcapping", "final_logit_softcapping"),
     ("rope.freq_base", "rope_theta"),
@@ -53,7 +59,8 @@ pub(super) fn as_config(
     let (mut config, mut scaling) = (Map::new(), Map::new());
     for &(key, name) in KEYS {
         let Some(value) = get(key) else { continue };
-        let value = json_of(value).ok_or_else(|| wrong(key, value.to_string(), "a number or text"))?;
+        let value =
+            converted(name, value).ok_or_else(|| wrong(key, value.to_string(), "a number or text"))?;
         let object = if SCALING.contains(&name) { &mut scaling } else { &mut config };
         object.insert(name.to_owned(), value);
     }
@@ -67,6 +74,9 @@ pub(super) fn as_config(
         scaling.insert("attention_factor".to_owned(), json!(attention_factor(factor, &scaling)));
     }
     config.insert("rope_scaling".to_owned(), Value::Object(scaling));
+    if let (Some(cap), None) = (family.gguf_final_cap, get("final_logit_softcapping")) {
+        config.insert("final_logit_softcapping".to_owned(), json!(cap));
+    }
     config.extend(of_sizes(family, &number));
     config.extend(of_tensors(file));
     Ok(config)
@@ -93,12 +103,35 @@ fn of_tensors(file: &Gguf) -> Vec<(String, Value)> {
     let rows = file.tensors.get("token_embd.weight").and_then(|info| info.shape.first());
     // Default: without embeddings, a description with any size lacks them.
     let rows = json!(rows.unwrap_or(&1));
-    let types = file.tensors.get("token_types.weight").and_then(|info| info.shape.first());
-    // Default: without this tensor, tokens have no types.
-    let types = json!(types.unwrap_or(&0));
-    [("tie_word_embeddings", tied), ("vocab_size", rows), ("type_vocab_size", types)]
-        .map(|(key, value)| (key.to_owned(), value))
-        .to_vec()
+    // Default: without the tensor, tokens have no types, or a size is invalid.
+    let rows_of =
+        |name: &str| json!(file.tensors.get(name).and_then(|info| info.shape.first()).unwrap_or(&0));
+    [
+        ("tie_word_embeddings", tied),
+        ("vocab_size", rows),
+        ("type_vocab_size", rows_of("token_types.weight")),
+        ("vocab_size_per_layer_input", rows_of("per_layer_token_embd.weight")),
+        ("laurel_rank", rows_of("blk.0.laurel_l.weight")),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .to_vec()
+}
+
+/// Returns the value of the key called `name` in a `config.json`; `None` if it has no such form.
+fn converted(name: &str, value: &gguf::Value) -> Option<Value> {
+    let array = match value {
+        gguf::Value::Array(array @ Array::Numbers { .. }) if array.count() <= MAX_LAYERS => array,
+        // Some files have the distance between layers without a window, which the family knows.
+        gguf::Value::Number(_) if name == LAYER_TYPES => return Some(Value::Null),
+        _ => return json_of(value),
+    };
+    let numbers = array.numbers().map(|number| match (name, number.as_f64()) {
+        // JSON has no infinite numbers; this one is infinite as an `f32`.
+        (DEVIATIONS, Some(f64::NEG_INFINITY)) => Some(json!(f64::MIN)),
+        (LAYER_TYPES, _) => Some(json!(if number.bits == 0 { FULL } else { SLIDING })),
+        _ => json_of(&gguf::Value::Number(number)),
+    });
+    numbers.collect::<Option<Vec<Value>>>().map(Value::Array)
 }
 
 /// Returns the factor of rotated values. For YaRN, the stated factor multiplies the usual one.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::language::{Description, Part, Rows, Weight};
+use npukit_numeric::RowFormat;
 
 use super::family::{Family, Name};
 use super::table::{Place, Table};
@@ -21,6 +22,10 @@ pub enum Layout {
 /// Ends of names of tensors that hold no weights: tables that follow from the configuration.
 const NO_WEIGHTS: [&str; 5] =
     ["rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "rope_freqs.weight", "lm_head.weight"];
+
+/// Begins of names in place of the first word in the table of a family: none, and the begins for a
+/// language model within a larger model.
+const FIRST_WORDS: [&str; 3] = ["", "model.language_model.", "language_model.model."];
 
 /// Tensors of a model in its files.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ struct Source {
     count: usize,
     /// Results of all parts in the tensor.
     all: usize,
+    /// Whether the tensor has a matrix for each stream.
+    is_stack: bool,
 }
 
 impl Plan {
@@ -57,7 +64,7 @@ impl Plan {
         let invalid = |source| LlmError::Model { path: self.path.clone(), source: Box::new(source) };
         self.description.check().map_err(invalid)?;
         let mut expected = BTreeMap::new();
-        for (part, layer) in self.parts() {
+        for (part, layer) in self.description.parts() {
             expected.extend(self.expected(part, layer));
         }
         let missing: Vec<&String> = expected.keys().filter(|name| self.table.get(name).is_none()).collect();
@@ -92,14 +99,18 @@ impl Plan {
         let begins = |begin: &&str| name.starts_with(begin) || rest.starts_with(begin);
         NO_WEIGHTS.iter().any(|end| name.ends_with(end))
             || self.layout == Layout::Folder && self.family.unused.iter().any(begins)
+            || self.is_of_shared_keys(name)
     }
 
-    /// Returns all parts of the model, with the layer of each.
-    fn parts(&self) -> impl Iterator<Item = (Part, Option<usize>)> + '_ {
-        let of_layer = |layer: usize| Part::LAYER.map(|part| (part, Some(layer)));
-        let of_model = Part::MODEL.map(|part| (part, None)).into_iter();
-        let all = of_model.chain((0..self.description.layers.len()).flat_map(of_layer));
-        all.filter(move |(part, _)| part.is_needed(&self.description))
+    /// Whether a tensor would compute keys or values of a layer that reads another layer's.
+    fn is_of_shared_keys(&self, name: &str) -> bool {
+        let of = &self.description;
+        let mut layers = (0..of.layers.len()).filter(|&layer| !of.has_keys(layer));
+        layers.any(|layer| {
+            [Part::Key, Part::Value, Part::KeyNorm]
+                .into_iter()
+                .any(|part| name == self.weight_name(part, &self.source(part, Some(layer)).stem))
+        })
     }
 
     /// Returns the names and shapes of a part's tensors.
@@ -109,11 +120,12 @@ impl Plan {
         let shape = match part {
             _ if part.is_norm() => vec![columns],
             _ if self.is_transposed(part) => vec![columns, source.all],
+            _ if source.is_stack => vec![source.all / source.count, source.count, columns],
             _ => vec![source.all, columns],
         };
         let bias = format!("{}.bias", source.stem);
         let has_bias = self.biases.contains(&part) || self.table.get(&bias).is_some();
-        let weight = (format!("{}.weight", source.stem), shape);
+        let weight = (self.weight_name(part, &source.stem), shape);
         let bias = has_bias.then(|| (bias, vec![source.all]));
         [Some(weight), bias].into_iter().flatten().collect()
     }
@@ -140,19 +152,41 @@ impl Plan {
         let name = own.map_or_else(|| format!("{part:?}"), |(_, name)| (*name).to_owned());
         let shared = || names.iter().filter(|(_, other)| *other == name).map(|(part, _)| *part);
         let count = results(part);
-        let first = shared().take_while(|&other| other != part).map(results).sum();
+        let first: usize = shared().take_while(|&other| other != part).map(results).sum();
         let all = shared().map(results).sum::<usize>().max(count);
         let stem = layer.map_or_else(|| name.clone(), |layer| name.replace("{}", &layer.to_string()));
-        Source { stem: self.as_in_file(stem), first, count, all }
+        let stem = self.as_in_file(part, stem);
+        if let (Some(stream), Some(streams)) = (layer, &of.streams)
+            && Part::STREAM.contains(&part)
+            && !name.contains("{}")
+        {
+            return Source {
+                stem,
+                first: stream * count,
+                count,
+                all: (streams.count - 1) * count,
+                is_stack: true,
+            };
+        }
+        Source { stem, first, count, all, is_stack: false }
     }
 
-    /// Returns the name without its first word if the file has its names so.
-    fn as_in_file(&self, stem: String) -> String {
-        let has = |stem: &str| self.table.get(&format!("{stem}.weight")).is_some();
+    /// Returns the name with another first word, or without one, if the file has its names so.
+    fn as_in_file(&self, part: Part, stem: String) -> String {
+        let has = |stem: &str| self.table.get(&self.weight_name(part, stem)).is_some();
         match stem.split_once('.') {
-            Some((_, rest)) if self.layout == Layout::Folder && !has(&stem) && has(rest) => rest.to_owned(),
+            Some((_, rest)) if self.layout == Layout::Folder && !has(&stem) => {
+                let mut others = FIRST_WORDS.iter().map(|first| format!("{first}{rest}"));
+                others.find(|other| has(other)).unwrap_or(stem)
+            }
             _ => stem,
         }
+    }
+
+    /// Returns the name of a tensor. The factors of a stream have no end in a folder.
+    fn weight_name(&self, part: Part, stem: &str) -> String {
+        let has_end = part != Part::ActiveScale || self.layout == Layout::Gguf;
+        if has_end { format!("{stem}.weight") } else { stem.to_owned() }
     }
 
     /// Reads the weights of a part. `fused` holds the tensors of several parts.
@@ -164,7 +198,7 @@ impl Plan {
         files: &ReadRange<'_>,
     ) -> Result<Weight, LlmError> {
         let source = self.source(part, layer);
-        let name = format!("{}.weight", source.stem);
+        let name = self.weight_name(part, &source.stem);
         let (shape, place) = (part.shape(&self.description), self.place(&name)?);
         let cut = || self.cut(&name, place, &shape);
         let rows = if part.is_norm() {
@@ -190,6 +224,27 @@ impl Plan {
         let bias = bias.map(|rows| rows.to_floats());
         let own = bias.map(|bias| bias[source.first..][..source.count].to_vec());
         Ok(Weight { rows, bias: own })
+    }
+
+    /// Returns zeros of the shape and format that [`Self::weight`] reads.
+    pub(super) fn zeros(&self, part: Part, layer: Option<usize>) -> Result<Weight, LlmError> {
+        let source = self.source(part, layer);
+        let (name, bias) = (self.weight_name(part, &source.stem), format!("{}.bias", source.stem));
+        let (shape, place) = (part.shape(&self.description), self.place(&name)?);
+        let floats = self.is_transposed(part) || part.is_norm();
+        let format = if floats { RowFormat::F32 } else { place.format(&name)? };
+        let rows = Rows::zeros(format, shape).ok_or_else(|| self.cut(&name, place, &shape))?;
+        let has_bias = self.table.get(&bias).is_some();
+        Ok(Weight { rows, bias: has_bias.then(|| vec![0.0; source.count]) })
+    }
+
+    /// Adds a place without a file for each tensor of the description.
+    pub(super) fn add_places(&mut self, format: RowFormat) {
+        let names: Vec<_> =
+            self.description.parts().flat_map(|(part, layer)| self.expected(part, layer)).collect();
+        let path = self.path.clone();
+        let places = names.into_iter().map(|(name, shape)| (name, Place::absent(&path, shape, format)));
+        self.table.places.extend(places);
     }
 
     fn matrix(&self, part: Part, name: &str, place: &Place, files: &ReadRange<'_>) -> Result<Rows, LlmError> {

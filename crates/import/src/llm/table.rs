@@ -1,7 +1,6 @@
 //! [`Table`]: the tensors of a model, with their places in files.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use npukit_graph::language::Rows;
 use npukit_numeric::RowFormat;
@@ -83,6 +82,11 @@ impl Table {
 }
 
 impl Place {
+    /// Returns the place of a tensor that no file has.
+    pub(super) fn absent(path: &str, shape: Vec<usize>, format: RowFormat) -> Self {
+        Self { path: path.to_owned(), shape, format: Ok(format), offset: 0, bytes: 0 }
+    }
+
     /// Returns the format of the rows.
     pub(super) fn format(&self, name: &str) -> Result<RowFormat, LlmError> {
         self.format.clone().map_err(|found| LlmError::Elements {
@@ -103,10 +107,9 @@ impl Place {
     pub(super) fn read(&self, name: &str, files: &ReadRange<'_>) -> Result<Rows, LlmError> {
         let failed = |reason| LlmError::File { path: self.path.clone(), reason };
         let part = files(&self.path, self.offset..self.offset + self.bytes).map_err(failed)?;
-        let bytes: Arc<[u8]> = part.bytes.into();
-        let found = bytes.len();
+        let found = part.bytes.len();
         let cut = || failed(format!("tensor `{name}` has {found} of {} bytes", self.bytes));
-        let rows = Rows::new(self.format(name)?, self.matrix(), bytes).ok_or_else(cut)?;
+        let rows = Rows::new(self.format(name)?, self.matrix(), part.bytes).ok_or_else(cut)?;
         match rows.first_not_finite() {
             None => Ok(rows),
             Some([row, column]) => {

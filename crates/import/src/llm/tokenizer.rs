@@ -93,7 +93,13 @@ impl Tokenizer {
     /// Special tokens in the text are recognized.
     pub fn encode(&self, text: &str) -> Vec<usize> {
         let [before, after] = &self.around;
-        let mut tokens = before.clone();
+        [&before[..], &self.encode_whole(text), &after[..]].concat()
+    }
+
+    /// Converts a text to tokens. It already has the tokens before and after it, like a
+    /// conversation that a template has formatted.
+    pub fn encode_whole(&self, text: &str) -> Vec<usize> {
+        let mut tokens = Vec::new();
         let (mut rest, mut is_first) = (text, true);
         while let Some((place, special)) = self.special(rest) {
             let (own, next) = (&rest[..place], &rest[place + special.text.len()..]);
@@ -104,7 +110,6 @@ impl Tokenizer {
             is_first = false;
         }
         self.encode_plain(rest, is_first, &mut tokens);
-        tokens.extend(after);
         tokens
     }
 

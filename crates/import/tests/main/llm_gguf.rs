@@ -29,7 +29,7 @@ fn all_types_give_the_same_floats() {
             let expected = &expected[tensor];
             assert_eq!(info.shape, expected.shape(), "{name}");
             let bytes = &files[&name][info.offset as usize..][..info.bytes as usize];
-            let rows = Rows::new(format, [info.shape[0], info.shape[1]], bytes).unwrap();
+            let rows = Rows::new(format, [info.shape[0], info.shape[1]], bytes.to_vec()).unwrap();
             let bits = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&rows.to_floats()), bits(expected.as_f32().unwrap()), "{name} {tensor}");
         }

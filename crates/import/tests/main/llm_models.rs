@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use npukit_graph::decoder::likeliest;
-use npukit_graph::language::{Evaluator, Model};
+use npukit_graph::language::{DecoderError, Evaluator, Group, Model, Part, Rows, Weights};
 use npukit_import::llm::Checkpoint;
 use npukit_numeric::SmallFloat;
 use npukit_shared::needs;
@@ -80,6 +80,70 @@ fn texts_can_be_divided() {
     }
     let mut text = Evaluator::new(model(&folder("tiny/gpt2")));
     assert!(text.take(&[1; 65]).is_err(), "the context has 64 positions");
+}
+
+/// A rotated model has the same logits. Norms of results keep the values between the layers.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn rotated_models_have_the_same_logits() {
+    let has_gains = |model: &Model| match model.weights(Part::FeedForwardNorm, Some(0)) {
+        Some(Weights::Norm(gains, _)) => gains.iter().any(|&gain| gain != 1.0),
+        _ => panic!("no norm"),
+    };
+    for name in names() {
+        let files = folder(&format!("tiny/{name}"));
+        let expected = arrays(&files["expected.npz"]);
+        let model = model(&files);
+        let rotated = Arc::new(model.rotated());
+        assert_eq!(has_gains(&rotated), model.description().norms_after, "{name}");
+        let found = Evaluator::new(Arc::clone(&rotated)).take_all(&integers(&expected["ids"])).unwrap();
+        let wrong = difference(&found, expected["logits"].as_f32().unwrap());
+        assert!(wrong <= 1e-4, "{name}: {wrong}");
+        for part in [Part::Value, Part::Output, Part::Down] {
+            let Some(Weights::Matrix(matrix, _)) = rotated.weights(part, Some(1)) else { panic!("{part:?}") };
+            let ([rows, columns], floats) = (matrix.shape(), matrix.to_floats());
+            let mut row = vec![0.0; columns];
+            for index in 0..rows {
+                matrix.decode(index, &mut row);
+                assert!(difference(&row, &floats[index * columns..][..columns]) < 1e-5, "{name} {part:?}");
+            }
+            assert_eq!(matrix.settled().to_floats(), floats, "{name} {part:?}");
+        }
+    }
+}
+
+/// Calibration visits the matrices in the order of their use, and goes on with their replacements.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn calibration_replaces_matrices() {
+    let model = model(&folder("tiny/llama_gqa"));
+    let text: Vec<usize> = (0..700).map(|index| index * 31 % 448).collect();
+    let mut squares = [Vec::new(), Vec::new()];
+    for (is_zero, squares) in squares.iter_mut().enumerate() {
+        let mut parts = Vec::new();
+        let visit = |group: Group<'_>| -> Result<Vec<Rows>, DecoderError> {
+            parts.extend(group.matrices.iter().map(|(part, _)| (group.layer, *part)));
+            squares.push(group.moments.get(3, 3));
+            let replaced = |(part, rows): &(Part, Rows)| {
+                let zeros = vec![0.0; rows.shape().iter().product()];
+                let is_replaced = is_zero == 1 && *part == Down;
+                if is_replaced { Rows::from_floats(rows.shape(), &zeros).unwrap() } else { rows.clone() }
+            };
+            Ok(group.matrices.iter().map(replaced).collect())
+        };
+        model.calibrate(&text, visit).unwrap();
+        use Part::{Down, Gate, Key, Output, Query, Up, Value};
+        let expected = [Query, Key, Value, Output, Gate, Up, Down].repeat(2);
+        assert!(parts.iter().map(|(_, part)| *part).eq(expected) && parts[6].0 == 0 && parts[7].0 == 1);
+    }
+    let [usual, zeros] = squares;
+    assert_eq!(usual[..4], zeros[..4]);
+    assert!(usual[4..].iter().zip(&zeros[4..]).all(|(usual, zeros)| usual != zeros));
+    let mut same = |group: Group<'_>| -> Result<Vec<Rows>, DecoderError> {
+        Ok(group.matrices.iter().map(|(_, rows)| rows.clone()).collect())
+    };
+    assert_eq!(model.calibrate(&[], &mut same), Err(DecoderError::NoTokens));
+    assert!(model.calibrate(&[448], &mut same).is_err());
 }
 
 #[needs(NPUKIT_SHARED)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use npukit_graph::decoder::likeliest;
 use npukit_graph::language::{Evaluator, Rows};
 use npukit_import::llm::Checkpoint;
+use npukit_import::llm::chat_template::Message;
 use npukit_import::llm::gguf::Gguf;
 use npukit_import::onnx::Part;
 use npukit_numeric::Sha256;
@@ -63,8 +64,14 @@ fn tokens_are_the_recorded_ones() {
     }
     assert_eq!(texts.len(), 247);
     let chats = json("smollm2_chat.json");
-    for row in chats["renderings"].as_array().unwrap() {
-        assert_eq!(tokenizer.encode(row["text"].as_str().unwrap()), tokens(&row["ids"]));
+    let chats = chats["renderings"].as_array().unwrap();
+    assert_eq!(chats.len(), 20);
+    for row in chats {
+        let messages: Vec<Message> = serde_json::from_value(row["messages"].clone()).unwrap();
+        let answers = row["add_generation_prompt"].as_bool().unwrap();
+        let text = checkpoint.chat_template().unwrap().render(&messages, answers).unwrap();
+        assert_eq!(text, row["text"].as_str().unwrap());
+        assert_eq!(tokenizer.encode_whole(&text), tokens(&row["ids"]));
     }
 }
 

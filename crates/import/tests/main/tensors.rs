@@ -1,7 +1,7 @@
 //! Tensors of every element type, in the file and next to it, and the sizes of named dimensions.
 
-use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::Mutex;
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{StringStringEntryProto, TensorProto, data_type};
@@ -127,9 +127,9 @@ type Asked = Vec<(String, Range<u64>)>;
 /// Imports the model with a file `data/w.bin` of the floats 0 to 3. Also returns the requested
 /// parts.
 fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Asked) {
-    let asked = RefCell::new(Vec::new());
+    let asked = Mutex::new(Vec::new());
     let files = |path: &str, range: Range<u64>| {
-        asked.borrow_mut().push((path.to_owned(), range.clone()));
+        asked.lock().unwrap().push((path.to_owned(), range.clone()));
         let bytes: Vec<u8> = (0..4u8).flat_map(|value| f32::from(value).to_le_bytes()).collect();
         let part =
             |range: Range<u64>| bytes[range.start.min(16) as usize..range.end.min(16) as usize].to_vec();
@@ -141,7 +141,7 @@ fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Asked) {
     };
     let graph = read_with_files(&model.bytes(), "m", &Options::default(), &files);
     let values = graph.map(|imported| evaluate(&imported.graph, &[]).unwrap()[0].as_f32().unwrap().to_vec());
-    (values, asked.into_inner())
+    (values, asked.into_inner().unwrap())
 }
 
 fn beside(entries: &[(&str, &str)]) -> (Result<Vec<f32>, String>, Asked) {

@@ -5,6 +5,7 @@
 mod process;
 mod real;
 mod screen;
+mod serve;
 #[allow(dead_code, reason = "the tests of the engine use all of it")]
 #[path = "../../../debug/tests/main/toy.rs"]
 mod toy;

@@ -63,17 +63,24 @@ pub(crate) fn compare(file: &str, outputs: &[Stack], reader: &dyn Reader) -> Res
 }
 
 /// Describes the first difference between the array and an output over all samples; `None` if they
-/// agree.
+/// agree. Integers may be the output's own, if it has an integer type, or the machine's.
 fn difference(stack: &Stack, array: &Tensor) -> Option<String> {
-    let (board, machine): (Vec<f64>, Vec<f64>) = match array.data() {
-        TensorData::F32(_) => (array.reals(), stack.samples.iter().flat_map(Tensor::reals).collect()),
-        _ if stack.raw.iter().all(Vec::is_empty) => {
-            return Some(
-                "contains integers, but the machine's integers are unknown for it: dump real values".into(),
-            );
-        }
-        _ => (array.reals(), stack.raw.iter().flatten().map(|&raw| raw.into()).collect()),
-    };
+    let is_real = matches!(array.data(), TensorData::F32(_));
+    let is_whole = stack.samples.iter().all(|sample| !sample.element().is_float());
+    let values: Option<Vec<f64>> =
+        (is_real || is_whole).then(|| stack.samples.iter().flat_map(Tensor::reals).collect());
+    let raw: Vec<f64> = stack.raw.iter().flatten().map(|&raw| raw.into()).collect();
+    let raw = Some(raw).filter(|raw| !is_real && !raw.is_empty());
+    let board = array.reals();
+    let forms = values.into_iter().chain(raw);
+    let differences: Vec<String> =
+        forms.map(|machine| first_difference(&board, &machine)).collect::<Option<_>>()?;
+    let unknown = "contains integers, but the machine's integers are unknown for it: dump real values";
+    differences.into_iter().next().or_else(|| Some(unknown.to_owned()))
+}
+
+/// Describes the first difference between two lists of numbers; `None` if they agree.
+fn first_difference(board: &[f64], machine: &[f64]) -> Option<String> {
     if board.len() != machine.len() {
         return Some(format!("has {} elements instead of {}", board.len(), machine.len()));
     }
@@ -92,6 +99,7 @@ fn difference(stack: &Stack, array: &Tensor) -> Option<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::ElementType;
     use npukit_numeric::npy::{NpyArray, NpyData, write_npy, write_npz};
     use npukit_target::ReadError;
 
@@ -152,6 +160,26 @@ mod tests {
         assert_eq!(of("z", vec![1.0]).failures.len(), 1);
         // Zeros with different signs are different bits.
         assert_eq!(of(member, vec![1.0, -0.5, -0.0, 2.0]).failures.len(), 1);
+    }
+
+    #[test]
+    fn integers_of_an_output_that_the_host_computes_are_compared() {
+        let values = Tensor::new(vec![1, 2], TensorData::I32(vec![-128, 127])).unwrap();
+        let values = values.with_element(ElementType::I8).unwrap();
+        let compared = |values: &Tensor, raw: Vec<i32>, board: [i32; 2]| {
+            let (name, shape, samples) = ("y".to_owned(), vec![1, 2], vec![values.clone()]);
+            let stack = Stack { name, shape, samples, raw: vec![raw], is_rows: false };
+            let array = write_npy(NpyArray::new(&[1, 2], NpyData::I32(&board)).unwrap());
+            compare("y.npy", &[stack], &Dump(array)).unwrap().failures
+        };
+        assert!(compared(&values, Vec::new(), [-128, 127]).is_empty());
+        assert!(compared(&values, vec![5, 6], [-128, 127]).is_empty());
+        assert!(compared(&values, vec![5, 6], [5, 6]).is_empty());
+        let other = "the board's `y` differs in 1 of 2 elements: element 1 is 126, the machine's is 127";
+        assert_eq!(compared(&values, Vec::new(), [-128, 126]), [other]);
+        let real = Tensor::from_f32(vec![1, 2], vec![-128.0, 127.0]).unwrap();
+        let unknown = &compared(&real, Vec::new(), [-128, 127])[0];
+        assert!(unknown.contains("the machine's integers are unknown"), "{unknown}");
     }
 
     #[test]

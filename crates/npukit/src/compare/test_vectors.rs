@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use npukit_base::counted;
+use npukit_graph::ValueInfo;
 use npukit_numeric::ElementType;
 use npukit_numeric::npy::{NpyArray, write_npy};
 use npukit_target::{ArtifactFile, Compiled, Phase, PortPlace, RunOptions, RunResult, Saturations};
@@ -13,10 +14,10 @@ use rayon::prelude::*;
 
 use crate::Context;
 use crate::error::Error;
-use crate::inputs::made_up;
 use crate::inputs::wanted::{self, Wanted};
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
 use crate::model::compile_job::CompileJob;
+use crate::numbers::assumed::spanning;
 use crate::numbers::verdict::worst;
 use crate::run::batch::{in_model_shape, stacks};
 use crate::run::stack::Stack;
@@ -76,15 +77,15 @@ pub(crate) fn samples(
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
+    let wanted = wanted::of_program(compiled, origin.map(|origin| &origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
-    let made_up = |Wanted { port, element, .. }: &Wanted| {
+    let made_up = |Wanted { port, element, range, .. }: &Wanted| {
         // Default: a program that does not specify its type takes real numbers.
-        let element = element.unwrap_or(ElementType::F32);
-        let tensor = made_up::typical(&port.name, &port.shape, element, SEED);
+        let info = ValueInfo { shape: port.shape.clone(), element: element.unwrap_or(ElementType::F32) };
+        let tensor = spanning(&port.name, &info, *range, SEED);
         let tensor = tensor.ok_or_else(|| {
             let reason = format!("cannot generate a sample of shape {:?}", port.shape);
             Error::Output { name: port.name.clone(), reason }
@@ -92,7 +93,18 @@ pub(crate) fn samples(
         Ok((port.name.clone(), tensor))
     };
     let sample: Sample = wanted.iter().map(made_up).collect::<Result<_, Error>>()?;
-    Ok(Samples { samples: vec![sample], notes: Vec::new() })
+    Ok(Samples { samples: vec![sample], notes: wanted.iter().filter_map(drawn).collect() })
+}
+
+/// Describes a generated input; `None` for real numbers around 0 and for truth values.
+fn drawn(Wanted { port, element, range, .. }: &Wanted) -> Option<String> {
+    let is_index = element.is_some_and(|element| element.integer_range().is_some());
+    let what = match range {
+        Some([low, high]) => format!("generated numbers from {low} to {high}, as the model suggests"),
+        None if is_index => "0, because integers are indices, and 0 is valid in every table".to_owned(),
+        None => return None,
+    };
+    Some(format!("input `{}`: {what}", port.name))
 }
 
 /// Phrase that names the source of the outputs, for notes.

@@ -17,7 +17,7 @@ use npukit_target::{CountedMemory, ErrorLocation, MacType, MemoryClass};
 use serde::{Deserialize, Deserializer};
 
 use crate::Context;
-use crate::error::Error;
+use crate::error::{Error, text_of};
 
 /// Built-in tables, by name.
 pub const TECHNOLOGIES: [(&str, &str); 1] =
@@ -138,9 +138,7 @@ impl Technology {
             return Err(Error::UnknownName { what: "technology", name: name.to_owned(), known });
         }
         let bytes = context.reader.read(name)?;
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|error| Error::NotText { path: name.to_owned(), offset: error.valid_up_to() })?;
-        Self::from_toml(name, text)
+        Self::from_toml(name, text_of(name, &bytes)?)
     }
 
     /// Reads a table; `path` is its file, for errors.

@@ -14,8 +14,10 @@ use npukit_target::{
 use serde_json::{Value, json};
 
 use super::Error;
+use crate::boards::BoardError;
 use crate::report::diagnostic::{Diagnostic, causes, chain};
 use crate::targets::targets;
+use crate::verbs::build::BuildError;
 use crate::verbs::cosim::SimulatorError;
 
 impl Error {
@@ -63,8 +65,12 @@ impl Error {
             | Self::OpenDimensions { path, .. }
             | Self::NoText { path }
             | Self::NotCheckpoint { path }
+            | Self::Inapplicable { path, .. }
             | Self::Utf16 { path }
             | Self::NoHeldOut { path }
+            | Self::KeptText { path, .. }
+            | Self::ShortText { path, .. }
+            | Self::OtherTokens { path, .. }
             | Self::Simplify { path, .. }
             | Self::UnknownInput { path, .. }
             | Self::Certificate { path, .. }
@@ -235,6 +241,8 @@ pub fn codes() -> Vec<Code> {
         DecoderFileError::CODES,
         LlmError::CODES,
         SimulatorError::CODES,
+        BoardError::CODES,
+        BuildError::CODES,
         TargetError::CODES,
     ];
     let carried = kinds().map(|kind| kind.codes);

@@ -72,6 +72,8 @@ impl Error {
             | Self::Labels { .. }
             | Self::State { .. }
             | Self::Prompt { .. }
+            | Self::ShortText { .. }
+            | Self::KeptText { .. }
             | Self::LongText { .. }
             | Self::Port(_) => Kind::Input,
             _ => Kind::Program,
@@ -84,7 +86,11 @@ impl Error {
             Self::UnknownTarget { .. }
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
+            | Self::Sampling(_)
+            | Self::OtherTokens { .. }
+            | Self::EmptyStop
             | Self::NeedlessOption { .. }
+            | Self::Inapplicable { .. }
             | Self::NeedlessModel { .. }
             | Self::NotComparable { .. }
             | Self::UnfitOption { .. }

@@ -169,7 +169,7 @@ impl Exploration {
         if let Some(&point) = known.get(&planned.index) {
             return (point.clone(), false);
         }
-        let point = self.evaluate_on(&beginning.networks, planned, context);
+        let point = self.evaluate_on(&beginning.networks, &[], planned, context);
         let point = Point { part: Some(beginning.share), ..point };
         done(&point);
         (point, true)

@@ -3,10 +3,10 @@
 use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, ValueId};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_target::Port;
+use npukit_target::{Compiled, Port};
 
 use crate::model::Model;
-use crate::numbers::assumed::AssumedRanges;
+use crate::numbers::assumed::{AssumedRanges, all_of};
 
 /// Input that files are read for.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,20 @@ impl Wanted {
     }
 }
 
+/// Returns the inputs of a program. Types come from `model`, from which it was compiled, otherwise
+/// from the program.
+pub(crate) fn of_program(compiled: &dyn Compiled, model: Option<&Model>) -> Vec<Wanted> {
+    let mut inputs = of_ports(compiled.inputs(), model);
+    for input in &mut inputs {
+        let is_real = compiled.info().real_inputs.contains(&input.port.name);
+        input.range = input.range.or_else(|| input.element.filter(|_| is_real).and_then(all_of));
+    }
+    inputs
+}
+
 /// Returns the inputs of a program compiled from `model`, or of a program for which only the ports
-/// are known. Types come from the model, otherwise from the ports.
-pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
+/// are known.
+pub(crate) fn of_ports(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted> {
     // Default: only declared ranges can be invalid.
     let ranges = model.map(|model| AssumedRanges::of(&model.graph, &[]).unwrap_or_default());
     let wanted = |port: Port| {
@@ -56,7 +67,7 @@ pub(crate) fn of_program(ports: Vec<Port>, model: Option<&Model>) -> Vec<Wanted>
 
 /// Returns the inputs of a model.
 pub(crate) fn of_model(model: &Model) -> Vec<Wanted> {
-    of_program(crate::model::ports(&model.graph), Some(model))
+    of_ports(crate::model::ports(&model.graph), Some(model))
 }
 
 /// Maximum number of values to follow to an operator that determines channels, which is usually
@@ -146,7 +157,7 @@ mod tests {
         assert_eq!(input.element, Some(ElementType::F32));
         assert_eq!(channels_by_sizes(&input.port.shape), None);
         // A program without a model.
-        let [unknown] = &of_program(vec![input.port.clone()], None)[..] else { panic!("one input") };
+        let [unknown] = &of_ports(vec![input.port.clone()], None)[..] else { panic!("one input") };
         assert_eq!((unknown.channels, unknown.element), (None, None));
     }
 

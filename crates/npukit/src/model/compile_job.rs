@@ -7,7 +7,7 @@ use npukit_base::counted;
 use npukit_graph::quantize::{Method, Quantization};
 use npukit_graph::rescale::{Ranges, Rescaled, unfit_ends};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
-use npukit_numeric::Tensor;
+use npukit_numeric::{NumberFormat, Tensor};
 use npukit_target::{
     Chosen, CompileEstimate, CompileOptions, Compiled, GraphForm, Instance, Phase, Problem, SEGMENTS,
     SegmentPlan, SegmentedInstance, Stage, TargetError,
@@ -39,6 +39,8 @@ pub(crate) struct CompileJob {
     pub quantization: Option<quantize::Report>,
     /// Whether the scales come from ranges in the model.
     pub is_scaled_as_stated: bool,
+    /// Ranges of generated inputs whose values in float were compared with the number format.
+    pub generated: Option<String>,
     /// Whether nodes that the instance refuses may run on the host, between segments.
     may_cut: bool,
 }
@@ -74,6 +76,7 @@ impl CompileJob {
             rescaling: None,
             quantization: None,
             is_scaled_as_stated: false,
+            generated: None,
             may_cut,
         })
     }
@@ -161,8 +164,7 @@ impl CompileJob {
     /// Moves the last nodes to the host if their results exceed the number format on these samples.
     /// Outputs cannot be scaled, so no exponent helps there. Returns whether there were such nodes.
     pub(crate) fn leave_unfit_ends(&mut self, samples: &[Sample]) -> Result<bool, Error> {
-        let format = self.instance.info().number_format.filter(|format| format.step().is_some());
-        let Some(largest) = format.map(|format| format.largest()).filter(|_| self.may_cut) else {
+        let Some(largest) = self.fixed_point().map(|format| format.largest()).filter(|_| self.may_cut) else {
             return Ok(false);
         };
         let graph = &self.model.simplified;
@@ -183,7 +185,7 @@ impl CompileJob {
     }
 
     /// Returns the samples for choosing scales: the caller's samples, or generated ones if their
-    /// values in float exceed the number format. A note reports generated ones.
+    /// values in float exceed the number format. A note reports generated ones, and their result.
     pub(crate) fn samples_to_scale(&mut self, typical: Typical) -> Result<Option<Vec<Sample>>, Error> {
         let Typical { samples, from, assumed } = typical;
         if from == quantize::SampleOrigin::Given && !samples.is_empty() {
@@ -195,22 +197,29 @@ impl CompileJob {
             Some(ranges) => (quantize::stand_ins(graph, &assumed), Some(ranges)),
             None => return Ok(None),
         };
-        if !self.exceeds_format(&samples)? {
-            return Ok(None);
-        }
-        match made_up {
-            None => self.note_own(samples.len()),
-            Some(ranges) => self.note(format!(
+        let Some(format) = self.fixed_point() else { return Ok(None) };
+        let exceeds = self.exceeds(format.largest(), &samples)?;
+        match &made_up {
+            None if exceeds => self.note_own(samples.len()),
+            None => {}
+            Some(ranges) if exceeds => self.note(format!(
                 "scales were chosen from generated inputs ({ranges}); give typical inputs with --calibrate"
             )),
+            Some(ranges) => self.note(format!(
+                "values are not scaled: generated inputs ({ranges}) give values that fit {format}; give typical inputs with --calibrate"
+            )),
         }
-        Ok(Some(samples))
+        self.generated = made_up;
+        Ok(exceeds.then_some(samples))
     }
 
-    /// Whether a value in float exceeds the machine's fixed-point range on these samples.
-    fn exceeds_format(&self, samples: &[Sample]) -> Result<bool, Error> {
-        let format = self.instance.info().number_format.filter(|format| format.step().is_some());
-        let Some(largest) = format.map(|format| format.largest()) else { return Ok(false) };
+    /// Returns the machine's fixed-point format, if it has one.
+    fn fixed_point(&self) -> Option<NumberFormat> {
+        self.instance.info().number_format.filter(|format| format.step().is_some())
+    }
+
+    /// Whether a value in float exceeds the largest number of the machine on these samples.
+    fn exceeds(&self, largest: f64, samples: &[Sample]) -> Result<bool, Error> {
         let graph = &self.model.simplified;
         let ranges = quantize::observe(graph, samples, || Ranges::new(graph))?;
         let ids = (0..graph.values.len() as u32).map(ValueId);
@@ -332,8 +341,9 @@ impl CompileJob {
     /// Describes the assumed range of values without samples: the range of the machine's
     /// fixed-point numbers.
     pub(crate) fn assumed_range(&self) -> Option<String> {
-        let format = self.instance.info().number_format.filter(|format| format.step().is_some())?;
-        let is_known = self.rescaling.is_some() || self.quantization.is_some() || !self.exponents.is_empty();
+        let format = self.fixed_point()?;
+        let is_scaled = self.rescaling.is_some() || self.quantization.is_some() || !self.exponents.is_empty();
+        let is_known = is_scaled || self.generated.is_some();
         let note = || {
             format!(
                 "values are assumed to fit {format}: give typical inputs with --calibrate, or their range with --range"
@@ -350,8 +360,9 @@ impl CompileJob {
         let Remarks { notes, warnings } = self.remarks();
         let causes =
             causes(&self.model.simplified, &problems, |graph| self.instance.check(graph, &self.options).ok());
-        let report =
-            Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
+        let target = &self.instance.info().name;
+        let refused = Report::refused(target, Some(&self.model.simplified), problems, &causes);
+        let report = Report { notes, warnings, ..refused };
         Error::Refused { report: Box::new(report) }
     }
 }

@@ -1,5 +1,6 @@
 //! [`Source`]: the input of compiling, running or timing, and how it becomes a program.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -129,16 +130,22 @@ impl Source {
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
         }
-        let needless =
-            |option: &str| Err(Error::NeedlessOption { path: self.path.clone(), option: option.to_owned() });
+        let needless = |option: &str| {
+            let (path, option) = (self.path.clone(), option.to_owned());
+            let advice = "it takes effect when the model is compiled: give the model instead";
+            Err(Error::NeedlessOption { path, option, advice })
+        };
         if !self.options.is_empty() {
             let keys: Vec<String> = self.options.keys().map(|key| format!("`{key}`")).collect();
             return needless(&format!("option {}", keys.join(", ")));
         }
         if self.model != ModelOptions::default() {
-            return needless(
-                "`--batch`, `--dim`, `--input-shape`, `--const`, `--outputs` or `--resize-mode`",
-            );
+            return Err(Error::NeedlessOption {
+                path: self.path.clone(),
+                option: "`--batch`, `--dim`, `--input-shape`, `--const`, `--outputs` or `--resize-mode`"
+                    .to_owned(),
+                advice: "they apply to the model that it was compiled from: add `--model MODEL`",
+            });
         }
         if self.calibration.prepares_nothing() {
             return Err(Error::NothingToPrepare);
@@ -232,9 +239,19 @@ impl Source {
         context: Context<'_>,
     ) -> Result<CompileJob, Error> {
         let mut origin = CompileJob::new(instance, model, self.options.clone())?;
+        origin.options.reading = self.model.recorded();
         // Default: without a cache, nothing is stored.
         origin.options.cache = context.cache.cloned().unwrap_or_default();
         Ok(origin)
+    }
+
+    /// Returns the source of the program alone: the options for reading a model apply to the
+    /// artifact's `model` if it is given.
+    pub(crate) fn without(&self, model: Option<&String>) -> Cow<'_, Self> {
+        match model {
+            Some(_) => Cow::Owned(Self { model: ModelOptions::default(), ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
     }
 
     /// Reads the model.
@@ -450,7 +467,7 @@ fn of_import(instance: &dyn Instance, error: Error) -> Error {
             let problems = problems.iter().map(import_problem).collect();
             let report = Report {
                 warnings: instance.info().warnings.clone(),
-                ..Report::refused(None, problems, &BTreeMap::new())
+                ..Report::refused(&instance.info().name, None, problems, &BTreeMap::new())
             };
             Error::Refused { report: Box::new(report) }
         }

@@ -7,7 +7,7 @@ use npukit_numeric::npy::{read_npy, read_npz};
 use npukit_target::Reader;
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, text_of};
 use crate::inputs::InputFile;
 use crate::numbers::classes::{class_axis, may_be_positions, positions, score_axis};
 use crate::run::stack::Stack;
@@ -445,9 +445,7 @@ fn only_array(path: &str, bytes: &[u8]) -> Result<Tensor, Error> {
 /// Reads one label per line; empty lines are skipped.
 fn lines(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
     let wrong = |reason| Error::Labels { path: path.to_owned(), reason };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Error::NotText { path: path.to_owned(), offset: error.valid_up_to() })?;
-    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    let lines = text_of(path, bytes)?.trim_start_matches('\u{feff}').lines().enumerate();
     let lines = lines.map(|(place, line)| (place + 1, line.trim())).filter(|(_, line)| !line.is_empty());
     let label = |(place, line): (usize, &str)| {
         line.parse().map_err(|_| wrong(format!("line {place}, `{line}`, is not a number")))

@@ -8,7 +8,7 @@ mod normalization;
 
 use std::collections::BTreeMap;
 
-use npukit_graph::{Graph, Value, ValueId, ValueInfo};
+use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::to_element;
 
@@ -83,7 +83,7 @@ impl AssumedRanges {
         let readers = Readers::of(graph);
         let assumed = |&id: &ValueId| {
             let value = graph.value(id);
-            Some((value.name.clone(), assumed(&readers, id, value, given)?))
+            Some((value.name.clone(), assumed(graph, &readers, id, given)?))
         };
         Ok(Self(graph.inputs.iter().filter_map(assumed).collect()))
     }
@@ -117,21 +117,16 @@ impl AssumedRanges {
     pub fn made_up(&self, graph: &Graph, seed: u64) -> Sample {
         let one = |&id: &ValueId| {
             let value = graph.value(id);
-            Some((value.name.clone(), self.tensor(&value.name, &value.info, seed)?))
+            let range = self.range(&value.name);
+            Some((value.name.clone(), spanning(&value.name, &value.info, range, seed)?))
         };
         graph.inputs.iter().filter_map(one).collect()
-    }
-
-    fn tensor(&self, name: &str, info: &ValueInfo, seed: u64) -> Option<Tensor> {
-        let ValueInfo { shape, element } = info;
-        let Some(assumed) = self.0.get(name) else { return made_up::typical(name, shape, *element, seed) };
-        let noise = npukit_models::zoo::stand_in(name, shape, seed)?;
-        to_element(name, &spread(&noise, assumed.range, !element.is_float())?, *element).ok()
     }
 }
 
 /// Returns the range of one input.
-fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRange]) -> Option<Assumed> {
+fn assumed(graph: &Graph, readers: &Readers<'_>, id: ValueId, given: &[GivenRange]) -> Option<Assumed> {
+    let value = graph.value(id);
     let declared = GivenRange::find(given, &value.name);
     if let Some(range) = declared.filter(|_| value.info.element != ElementType::Bool) {
         return Some(Assumed { range, reason: "as declared" });
@@ -140,10 +135,23 @@ fn assumed(readers: &Readers<'_>, id: ValueId, value: &Value, given: &[GivenRang
         return normalization::range(readers, id);
     }
     // Only integers that become real numbers have a range; others are indices.
-    let (first, last) = value.info.element.integer_range().filter(|_| value.info.element.bits() == 8)?;
-    let becomes_real = normalization::becomes_real(readers, id);
-    let range = [first as f64, last as f64];
-    becomes_real.then_some(Assumed { range, reason: "its element type" })
+    let range = all_of(value.info.element)?;
+    graph.becomes_real(id).then_some(Assumed { range, reason: "its element type" })
+}
+
+/// Returns the range of an element type with 8-bit integers, for inputs that become real numbers.
+pub(crate) fn all_of(element: ElementType) -> Option<[f64; 2]> {
+    let (first, last) = element.integer_range().filter(|_| element.bits() == 8)?;
+    Some([first as f64, last as f64])
+}
+
+/// Generates an input whose elements span `range`, or with the usual values of its type without
+/// one; identical on every computer. Returns `None` if it does not fit in memory.
+pub(crate) fn spanning(name: &str, info: &ValueInfo, range: Option<[f64; 2]>, seed: u64) -> Option<Tensor> {
+    let ValueInfo { shape, element } = info;
+    let Some(range) = range else { return made_up::typical(name, shape, *element, seed) };
+    let noise = npukit_models::zoo::stand_in(name, shape, seed)?;
+    to_element(name, &spread(&noise, range, !element.is_float())?, *element).ok()
 }
 
 /// Maps noise in -1 to 1 with deviation 0.3 to a range; a few percent of the elements reach its
@@ -165,6 +173,8 @@ fn rounded(bound: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use npukit_graph::op::Cast;
+
     use super::*;
 
     #[test]
@@ -193,6 +203,20 @@ mod tests {
         let (low, high) = reals.iter().fold((255.0f64, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
         assert!(low < 40.0 && high > 215.0, "{low} {high}");
         assert!(reals.iter().all(|x| x.fract() == 0.0));
+    }
+
+    #[test]
+    fn integers_span_their_type_if_they_become_real_numbers() {
+        let mut graph = Graph::default();
+        let x = graph.add_input("x", ValueInfo { shape: vec![1, 4], element: ElementType::I8 });
+        let range = |graph: &Graph| AssumedRanges::of(graph, &[]).expect("no name is given").range("x");
+        assert_eq!(range(&graph), None, "nothing reads it");
+        let mut cast = |to, name: &str| {
+            graph.add_node(name, Cast::new(to).into(), vec![x], &[name]).expect("integers are cast");
+            range(&graph)
+        };
+        assert_eq!(cast(ElementType::F32, "real"), Some([-128.0, 127.0]));
+        assert_eq!(cast(ElementType::I64, "index"), None, "one node reads indices");
     }
 
     #[test]

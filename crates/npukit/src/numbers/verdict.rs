@@ -54,7 +54,11 @@ impl SaturationRisk {
         let reason = match risk {
             Risk::None => "the machine computes in floating point, which does not saturate".to_owned(),
             _ => {
-                format!("{}; {}", of_weights(saturated_weights, no_numbers, what), of_values(samples, found))
+                format!(
+                    "{}; {}",
+                    of_weights(saturated_weights, no_numbers, what),
+                    of_values(samples, found, origin.generated.as_deref())
+                )
             }
         };
         Self { risk, reason, saturated_weights, samples, saturated_values }
@@ -74,9 +78,14 @@ fn of_weights(saturated: u64, no_numbers: u64, what: &str) -> String {
     }
 }
 
-fn of_values(samples: usize, found: Option<&Saturations>) -> String {
+/// Describes the values on samples, or else on generated inputs.
+fn of_values(samples: usize, found: Option<&Saturations>, generated: Option<&str>) -> String {
     let Some(found) = found else {
-        return "activations not checked: give typical inputs with `--calibrate`".to_owned();
+        let checked = match generated {
+            Some(ranges) => format!("activations checked in float on generated inputs ({ranges})"),
+            None => "activations not checked".to_owned(),
+        };
+        return format!("{checked}: give typical inputs with `--calibrate`");
     };
     let samples = format!("{samples} {}", plural(samples as u64, "sample"));
     match found.total() {
@@ -100,8 +109,8 @@ mod tests {
         let layer = |layer: &str, count| Saturation { layer: layer.to_owned(), count };
         let layers = vec![layer("a", 1), layer("b", 4)];
         let found = Saturations { inputs: 1, results: 5, layers };
-        assert_eq!(of_values(3, Some(&found)), "6 values saturated on 3 samples, most in `b` (4)");
-        assert_eq!(of_values(1, Some(&Saturations::default())), "no value saturated on 1 sample");
+        assert_eq!(of_values(3, Some(&found), None), "6 values saturated on 3 samples, most in `b` (4)");
+        assert_eq!(of_values(1, Some(&Saturations::default()), None), "no value saturated on 1 sample");
         assert_eq!(of_weights(1, 0, "weight"), "1 weight saturates");
         assert_eq!(of_weights(2, 0, "constant"), "2 constants saturate");
         assert_eq!(of_weights(0, 2, "weight"), "2 weights are NaN or infinite");

@@ -17,6 +17,8 @@ use crate::model::problem_groups::{Group, groups};
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
+    /// Target and instance.
+    pub target: String,
     /// Whether the model compiles unchanged.
     pub supported: bool,
     /// Summary: whether the model fits, and its expected performance on the accelerator.
@@ -50,6 +52,7 @@ impl Report {
     /// Creates the report of a model with problems; those at places in `causes` are consequences.
     /// `graph` is the model as passed to the target, if it got that far.
     pub(crate) fn refused(
+        target: &str,
         graph: Option<&Graph>,
         problems: Vec<Problem>,
         causes: &BTreeMap<usize, usize>,
@@ -57,6 +60,7 @@ impl Report {
         let (verdict, groups) = (Verdict::refused(graph, &problems), groups(&problems, causes));
         let diagnostics = problems.iter().map(Diagnostic::from).collect();
         let on_chip = Coverage { macs_on_chip: verdict.share_of_macs_on_chip, segments: 0 };
-        Self { verdict, on_chip, groups, problems, diagnostics, ..Self::default() }
+        let target = target.to_owned();
+        Self { target, verdict, on_chip, groups, problems, diagnostics, ..Self::default() }
     }
 }

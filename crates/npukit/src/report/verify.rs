@@ -126,6 +126,9 @@ pub struct Preparation {
     pub share: f64,
     /// Whether the difference is within float rounding.
     pub is_rounding: bool,
+    /// Largest share that is within float rounding.
+    #[serde(skip)]
+    pub limit: f64,
 }
 
 impl From<Agreement> for Preparation {
@@ -135,6 +138,7 @@ impl From<Agreement> for Preparation {
             largest_difference: agreement.difference,
             share: agreement.share(),
             is_rounding: agreement.is_rounding(),
+            limit: Agreement::ROUNDING,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! [`Speed`]: converts cycles to time at the board's clock.
 
-use npukit_target::{Compiled, Phase, Port, TargetError, TimeOptions, TimeReport};
+use npukit_target::{
+    Compiled, Phase, Port, Reader, SEGMENTS_EXTENSION, TargetError, TimeOptions, TimeReport,
+};
 use serde::Serialize;
 
 /// Time of a run at the board's clock; empty if the clock is unknown.
@@ -19,6 +21,9 @@ pub struct Speed {
     pub clock_mhz: Option<f64>,
     /// Source of the clock figure.
     pub clock_source: Option<String>,
+    /// Manifest of the program that has this one as a segment; `None` for a whole program.
+    #[serde(skip)]
+    pub segment_of: Option<String>,
 }
 
 impl Speed {
@@ -30,8 +35,20 @@ impl Speed {
             batch,
             clock_mhz: time.clock_mhz,
             clock_source: time.clock_source.clone(),
+            segment_of: None,
         }
     }
+}
+
+/// Returns the file name of the manifest of the program that has the artifact at `path`, a program
+/// called `name`, as a segment, if it is in the same folder.
+pub(crate) fn segment_of(path: &str, name: &str, reader: &dyn Reader) -> Option<String> {
+    let (stem, rest) = name.rsplit_once("_seg")?;
+    let end = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let manifest = format!("{stem}{end}.{SEGMENTS_EXTENSION}");
+    let place = reader.beside(path, &manifest).ok()?;
+    let bytes = reader.read(&place).ok().filter(|_| end.len() < rest.len())?;
+    String::from_utf8_lossy(&bytes).contains(&format!("\"{name}.")).then_some(manifest)
 }
 
 /// Computes the time of a program.

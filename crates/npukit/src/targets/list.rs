@@ -1,6 +1,6 @@
 //! List of all accelerators.
 
-use npukit_target::Target;
+use npukit_target::{InstanceSpec, Target};
 
 /// All accelerators, one per line.
 #[rustfmt::skip]
@@ -19,4 +19,12 @@ pub fn targets() -> &'static [&'static Target] {
 /// Returns the target that is used in examples when none is given.
 pub fn default_target() -> &'static Target {
     targets()[0]
+}
+
+/// Returns the default instance of the default target, for examples.
+pub fn first_instance() -> String {
+    let target = default_target();
+    let instance = target.instance(InstanceSpec::Default);
+    // Default: an instance that cannot be created is named by its target.
+    instance.map_or_else(|_| target.name.to_owned(), |instance| instance.info().name.clone())
 }

@@ -16,14 +16,14 @@ use crate::report::coverage::Coverage;
 use crate::report::verdict::{SaturationRisk, Verdict};
 use crate::run::batch::machine;
 
-/// Checks a model without compiling it, unless there are samples to judge number formats. Problems
-/// are part of the report, not errors.
+/// Checks a model without compiling it, unless there are samples or ranges to judge number formats.
+/// Problems are part of the report, not errors.
 ///
 /// # Errors
 ///
 /// Fails as [`check_program`] does.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    if source.calibration.inputs.is_empty() {
+    if source.calibration.inputs.is_empty() && source.calibration.ranges.is_empty() {
         checked(source, context, surveyed)
     } else {
         check_program(source, context)
@@ -60,10 +60,10 @@ fn supported(
 ) -> Result<Report, Error> {
     let origin = source.on_instance(&[], context)?;
     let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
-    let graph = origin.model.simplified.clone();
+    let (graph, target) = (origin.model.simplified.clone(), origin.instance.info().name.clone());
     let report = match judge(source, origin, context) {
         Err(Error::Target(TargetError::Failed(error))) => {
-            Report::refused(Some(&graph), vec![whole_model(&name, &*error)], &BTreeMap::new())
+            Report::refused(&target, Some(&graph), vec![whole_model(&name, &*error)], &BTreeMap::new())
         }
         result => result?,
     };
@@ -136,6 +136,7 @@ fn fitting(
     let warnings = found.chain(weights::warnings(altered)).collect();
     let (quantization, rescaling) = (origin.quantization.clone(), origin.rescaling.clone());
     Report {
+        target: origin.instance.info().name.clone(),
         supported: true,
         is_compiled: true,
         verdict,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use npukit_base::on_a_line;
 use npukit_graph::Graph;
 use npukit_target::{
-    ArtifactFile, CompileEstimate, Compiled, HostStepReport, MemoryReport, Phase, TimeOptions,
+    ArtifactFile, CompileEstimate, Compiled, HostStepReport, MemoryReport, Phase, Port, TimeOptions,
 };
 use serde::Serialize;
 
@@ -96,6 +96,12 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Total time in seconds, including reading the model.
     pub seconds: f64,
+    /// Inputs of the program.
+    #[serde(skip)]
+    pub inputs: Vec<Port>,
+    /// Whether the model's file alone, without options and samples, gives these inputs.
+    #[serde(skip)]
+    pub is_as_in_file: bool,
 }
 
 /// Compiles without test vectors: see [`compile_with`].
@@ -214,6 +220,8 @@ pub(crate) fn compile_for(
         notes,
         warnings,
         seconds: start.elapsed().as_secs_f64(),
+        inputs: compiled.inputs(),
+        is_as_in_file: origin.model.is_as_in_file,
     };
     let program = Program { compiled, origin: Some(origin), instance_warnings: Vec::new() };
     Ok(Compilation { report, files, program })

@@ -119,7 +119,7 @@ fn compiled(request: &Request, context: Context<'_>) -> Result<Opened, Error> {
     let program = request.source.program_for(&request.inputs, context)?;
     let mut notes = program.notes();
     let (compiled, origin) = (&*program.compiled, program.origin.as_ref());
-    let wanted = wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model));
+    let wanted = wanted::of_program(compiled, origin.map(|origin| &origin.model));
     let sample = sample(request, compiled, &wanted, &mut notes, context)?;
     let graph = origin.map(|origin| &origin.model.simplified);
     let machine = compiled.machine(&sample, &MachineOptions { meaning: request.meaning, graph })?;
@@ -131,7 +131,7 @@ fn beside(request: &Request, path: &str, context: Context<'_>) -> Result<Opened,
     let artifact = Source::artifact(&request.source.path).program(context)?;
     let compiled = &*artifact.compiled;
     let source = Source { path: path.to_owned(), ..request.source.clone() };
-    let model = model::load(path, &source.model, &request.inputs, context.reader)?;
+    let model = model::load(path, &source.model.for_artifact(compiled)?, &request.inputs, context.reader)?;
     let like = ShapeSource::new(compiled, &model, path)?;
     let mut notes = like.notes();
     let sample = sample(request, compiled, &like.inputs(), &mut notes, context)?;

@@ -10,9 +10,9 @@ use npukit_numeric::npy::{NpyArray, write_npy};
 use npukit_target::{Phase, ReadError, TargetError};
 use serde::Serialize;
 
-use super::generate::published::{layout, open, part};
 use crate::Context;
 use crate::error::Error;
+use crate::model::language::{layout, open, part};
 
 /// Model to use, and its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

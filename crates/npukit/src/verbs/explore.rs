@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use npukit_base::suggestion;
+use npukit_import::llm::Layout;
 use npukit_target::ArtifactFile;
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::explore::{
     csv, is_drawable, scatter,
 };
 pub use crate::explore::{Request, Space};
+use crate::model::language::{HEAD, config, place};
 use crate::numbers::rescale::Calibration;
 use crate::targets::resolve;
 use crate::verbs::compile::compile;
@@ -83,7 +85,12 @@ pub struct Resume<'a> {
 pub fn inputs(request: &Request, space: &str, context: Context<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut inputs = vec![("the space".to_owned(), space.as_bytes().to_vec())];
     for path in &request.models {
-        inputs.push((path.clone(), context.reader.read(path)?));
+        let bytes = match place(path, context.reader) {
+            Some((folder, Layout::Folder)) => context.reader.read(&config(&folder))?,
+            Some((file, Layout::Gguf)) => context.reader.read_range(&file, HEAD)?.bytes,
+            None => context.reader.read(path)?,
+        };
+        inputs.push((path.clone(), bytes));
     }
     for file in request.inputs.iter().chain(&request.calibration.inputs) {
         let bytes = match &file.array {
@@ -102,9 +109,11 @@ pub fn inputs(request: &Request, space: &str, context: Context<'_>) -> Result<Ve
         "{:?} {:?} {:?} {:?} {:?}",
         request.model, calibration, request.preprocess, request.sample, request.seed
     );
+    // Default: files of earlier versions have no context.
+    let context = request.context.map_or_else(String::new, |tokens| format!(" {tokens}"));
     let costs = &request.costs;
     let costs = if *costs == Costs::default() { String::new() } else { format!(" {costs:?}") };
-    inputs.push(("the options".to_owned(), (facts + &costs).into_bytes()));
+    inputs.push(("the options".to_owned(), (facts + &context + &costs).into_bytes()));
     Ok(inputs)
 }
 
@@ -273,6 +282,7 @@ impl Report {
 }
 
 /// Returns the files of a point: the configuration of its instance, and the programs of its models.
+/// Language models have one for each position, which are left out.
 ///
 /// # Errors
 ///
@@ -287,7 +297,7 @@ pub fn files(request: &Request, point: &Point, context: Context<'_>) -> Result<V
         let ending = target.config_extensions.first().copied().unwrap_or("txt");
         files.push(ArtifactFile { name: format!("best.{ending}"), bytes: text.into_bytes() });
     }
-    for path in &request.models {
+    for path in request.models.iter().filter(|path| place(path, context.reader).is_none()) {
         files.extend(compile(&request.source(path, &planned), context)?.1);
     }
     Ok(files)

@@ -1,25 +1,41 @@
-//! `npu generate`: a language model continues a text, in float or on a machine. The function
-//! [`accuracy`] evaluates it on held-out texts.
+//! `npu generate`: a language model continues a text, in float or on a machine: [`generate`]. A
+//! [`Session`] continues any number of texts, and a [`Conversation`] has their history.
+//!
+//! The functions [`accuracy`] and [`perplexity`] evaluate a model on held-out texts.
 
+mod conversation;
+mod draft;
+mod held_out;
+mod kept;
 mod language;
-pub(super) mod published;
+mod perplexity;
+mod published;
+mod session;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use npukit_graph::decoder::likeliest;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_target::{ArtifactFile, Generator, MakeProgram, Phase, Step, TimeOptions};
-use rayon::prelude::*;
+use npukit_target::{ArtifactFile, Generator, TimeOptions};
 use serde::Serialize;
 
 use super::time;
 use crate::Context;
 use crate::error::Error;
-use language::{HeldOut, Language};
+pub use conversation::{Answer, Answers, Conversation, answers};
+pub use draft::Drafted;
+pub use held_out::{Accuracy, accuracy};
+use language::Language;
+#[doc(inline)]
+pub use npukit_graph::language::Sampling;
+#[doc(inline)]
+pub use npukit_import::llm::chat_template::Message;
+pub use perplexity::{FloatComparison, Forms, Perplexity, all_forms, perplexity};
+pub use session::{Continuation, End, Session, Text, Token};
 
 /// Model to use, and where it runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// Path of the model: a GGUF file, a folder of a model hub, or a description, a TOML file;
     /// `None` for the embedded adder.
@@ -32,8 +48,28 @@ pub struct Request {
     pub target: Option<String>,
     /// Options of the target, by name.
     pub options: BTreeMap<String, String>,
+    /// Path of a typical text, from which the target chooses the codes of weights.
+    pub calibrate: Option<String>,
     /// Maximum number of tokens to generate, limited by the model; `None` for 256.
     pub tokens: Option<usize>,
+    /// Maximum number of tokens of a text, including the prompt, limited by the model; `None` for
+    /// what a single prompt needs, and for 2048 with several.
+    pub context: Option<usize>,
+    /// Path of a smaller model with the same tokens, which proposes tokens; `None` for none. The
+    /// answer does not depend on it.
+    pub draft: Option<String>,
+    /// Number of tokens that the smaller model proposes at once; `None` for 4.
+    pub proposals: Option<usize>,
+    /// Choice of the tokens.
+    pub sampling: Sampling,
+    /// Texts that end the answer, which does not include them.
+    pub stop: Vec<String>,
+    /// Whether prompts are messages of a user, in the form of the model's conversations.
+    pub chat: bool,
+    /// Message of the system before them.
+    pub system: Option<String>,
+    /// Path of a file from which the text continues as far as it begins like it, if there is one.
+    pub keep: Option<String>,
     /// Whether to return the files of the last step's program.
     pub files: bool,
 }
@@ -49,7 +85,7 @@ pub struct Report {
     pub target: String,
     /// Prompt as the model reads it.
     pub prompt: String,
-    /// Generated text, without the stop token.
+    /// Generated text, without the stop token or the text that ended it.
     pub answer: String,
     /// Tokens of the prompt.
     pub prompt_ids: Vec<usize>,
@@ -60,14 +96,20 @@ pub struct Report {
     pub text: String,
     /// Whether the model ended the text with a stop token.
     pub ended: bool,
+    /// Text that ended the answer, if one of those given did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
     /// Number of tokens of the prompt.
     pub prompt_tokens: usize,
     /// Number of generated tokens, including the stop token.
     pub tokens: usize,
     /// Cycles of the machine for the prompt, up to the first generated token.
     pub prompt_cycles: Option<u64>,
-    /// Cycles of the machine for the tokens after the first one.
+    /// Cycles of the machine for the tokens after the first one, of a smaller model as well.
     pub cycles: Option<u64>,
+    /// Use of a smaller model, if one is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Drafted>,
     /// Clock of the machine in MHz.
     pub clock_mhz: Option<f64>,
     /// Generated tokens per second at that clock, without the prompt and the first token.
@@ -79,6 +121,13 @@ pub struct Report {
     /// requested.
     #[serde(skip)]
     pub logits: Option<Vec<u8>>,
+    /// Number of tokens of the prompt that were kept in a file.
+    pub reused_tokens: usize,
+    /// Content of a file from which the text continues, if requested.
+    #[serde(skip)]
+    pub kept: Option<Vec<u8>>,
+    /// Notes on how the machine computes, and on the assumptions of its cycles.
+    pub notes: Vec<String>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Total time on the host in seconds.
@@ -93,42 +142,8 @@ pub(super) fn machine(
     context: Context<'_>,
 ) -> Result<(Generator, Vec<u8>), Error> {
     let language = Language::load(request.model.as_deref(), context.reader)?;
-    let request = Request { tokens: Some(0), ..request.clone() };
-    let generator = language.generator(&request, tokens, context.reader)?;
+    let generator = language.generator(request, tokens.clamp(1, language.limit()), context.reader)?;
     Ok((generator, Language::description(request.model.as_deref(), context.reader)?))
-}
-
-/// Accuracy of a language model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Accuracy {
-    /// Name of the model.
-    pub model: String,
-    /// Target and instance; `None` without a machine.
-    pub target: Option<String>,
-    /// Number of texts.
-    pub texts: usize,
-    /// Share of texts answered exactly in float, 0 to 1.
-    pub exact_float: f64,
-    /// Share of texts answered exactly on the machine, 0 to 1.
-    pub exact: Option<f64>,
-    /// Share of texts with the same answer in float and on the machine, 0 to 1.
-    pub alike: Option<f64>,
-    /// Warnings for the user.
-    pub warnings: Vec<String>,
-    /// Total time on the host in seconds.
-    pub seconds: f64,
-}
-
-/// Generated tokens, and their cost.
-struct Generated {
-    tokens: Vec<usize>,
-    ended: bool,
-    prompt_cycles: Option<u64>,
-    cycles: Option<u64>,
-    /// Function that creates the program of the last step.
-    program: Option<MakeProgram>,
 }
 
 /// Lets the model continue `prompt`. `show` is called with the prompt as the model reads it, then
@@ -151,18 +166,40 @@ pub fn generate(
     let language = Language::load(request.model.as_deref(), context.reader)?;
     let prompt = match &request.ids {
         Some(ids) => ids.clone(),
+        None if request.chat => language.encode_chat(&request.messages(prompt))?,
         None => language.encode(prompt)?,
     };
-    let logits = request.logits.then(|| language.logits(request, &prompt, context.reader)).transpose()?;
-    let mut generator = language.generator(request, prompt.len(), context.reader)?;
-    show(&language.decode(&prompt));
-    let mut shown = Shown::new(&language, &prompt);
-    let most = language.most(request, prompt.len());
-    let generated =
-        answer(&mut generator, &prompt, most, &language.stops(), |token| show(&shown.next(token)))?;
-    let further = generated.tokens.len().saturating_sub(1);
-    let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz? * 1e6));
-    let program = generated.program.as_ref().map(|make| make());
+    // Default: what the prompt needs.
+    let capacity = request.context.unwrap_or(Language::needed(prompt.len(), request.tokens));
+    let (mut session, file, _) = Session::with_kept(language, request, capacity, context.reader)?;
+    let mut text = session.begin(prompt, &request.continuation())?;
+    if !request.chat {
+        show(&session.decode(text.prompt_ids()));
+    }
+    let logits = request.logits.then(|| session.read_all(&mut text)).transpose()?;
+    session.read(&mut text)?;
+    while let Some(token) = session.next(&mut text)? {
+        if !token.text.is_empty() {
+            show(&token.text);
+        }
+    }
+    let (mut report, files) = report(request, &session, &text)?;
+    report.logits = logits.map(|logits| write_npy(NpyArray::from(&logits)));
+    let saved = file.zip(session.saved());
+    report.kept = saved.map(|(file, (text, saved))| file.write(text, &saved, &[]));
+    report.warnings = Language::warnings(request, context.reader)?;
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok((report, files))
+}
+
+/// Returns the report of a text that has ended, and the files of the last step's program if they
+/// are requested.
+fn report(request: &Request, session: &Session, text: &Text) -> Result<(Report, Vec<ArtifactFile>), Error> {
+    let further = text.ids().len().saturating_sub(1);
+    let cost = text.cost();
+    let cycles = cost.and_then(|cost| cost.cycles);
+    let seconds = |cycles: u64| Some(cycles as f64 / (session.clock_mhz()? * 1e6));
+    let program = cost.and_then(|cost| cost.program.as_ref()).map(|make| make());
     let step = match &program {
         Some(program) => Some(time::Report::new(&**program, Some(1), program.time(&TimeOptions::default())?)),
         None => None,
@@ -171,150 +208,42 @@ pub fn generate(
     // Default: no files without a program, in float.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
-        model: language.name().to_owned(),
-        target: generator.name,
-        prompt: language.decode(&prompt),
-        answer: language.decode(without_end(&generated)),
-        text: language.decode(&generated.tokens),
-        ended: generated.ended,
-        prompt_tokens: prompt.len(),
-        prompt_ids: prompt,
-        tokens: generated.tokens.len(),
-        ids: generated.tokens,
-        logits: logits.map(|logits| write_npy(NpyArray::from(&logits))),
-        prompt_cycles: generated.prompt_cycles,
-        cycles: generated.cycles,
-        clock_mhz: generator.clock_mhz,
-        tokens_per_second: generated
-            .cycles
-            .filter(|_| further > 0)
-            .and_then(seconds)
-            .map(|s| further as f64 / s),
+        model: session.name().to_owned(),
+        target: session.target().to_owned(),
+        prompt: session.decode(text.prompt_ids()),
+        answer: text.answer().to_owned(),
+        prompt_ids: text.prompt_ids().to_vec(),
+        ids: text.ids().to_vec(),
+        text: session.decode(text.ids()),
+        ended: text.end() == Some(&End::Token),
+        stop: text.end().and_then(End::stop).map(str::to_owned),
+        prompt_tokens: text.prompt_ids().len(),
+        tokens: text.ids().len(),
+        prompt_cycles: cost.and_then(|cost| cost.prompt_cycles),
+        cycles,
+        draft: text.drafted().cloned(),
+        clock_mhz: session.clock_mhz(),
+        tokens_per_second: cycles.filter(|_| further > 0).and_then(seconds).map(|s| further as f64 / s),
         step,
-        warnings: Language::warnings(request, context.reader)?,
-        seconds: start.elapsed().as_secs_f64(),
+        logits: None,
+        reused_tokens: text.reused(),
+        kept: None,
+        notes: session.notes().to_vec(),
+        warnings: Vec::new(),
+        seconds: 0.0,
     };
     Ok((report, files))
 }
 
-/// Text that has been shown.
-struct Shown<'a> {
-    language: &'a Language,
-    tokens: Vec<usize>,
-    /// Length of the shown text in bytes.
-    length: usize,
-}
-
-impl<'a> Shown<'a> {
-    /// Begins after the text of `prompt`.
-    fn new(language: &'a Language, prompt: &[usize]) -> Self {
-        let text = language.decode(prompt);
-        let length = text.trim_end_matches(char::REPLACEMENT_CHARACTER).len();
-        Self { language, tokens: prompt.to_vec(), length }
+impl Request {
+    /// Properties of the continuation of each prompt.
+    pub fn continuation(&self) -> Continuation {
+        Continuation { tokens: self.tokens, sampling: self.sampling, stop: self.stop.clone() }
     }
 
-    /// Returns the text that `token` adds. The first bytes of a character are kept until it is
-    /// complete.
-    fn next(&mut self, token: usize) -> String {
-        self.tokens.push(token);
-        let text = self.language.decode(&self.tokens);
-        let complete = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
-        let added = complete.get(self.length..).map(str::to_owned).unwrap_or_default();
-        self.length += added.len();
-        added
+    /// Returns a conversation of one message of a user.
+    fn messages(&self, prompt: &str) -> Vec<Message> {
+        let system = self.system.iter().map(|text| Message::new("system", text));
+        system.chain([Message::new("user", prompt)]).collect()
     }
-}
-
-/// Generates at most `most` tokens, always the most likely one, until one of them is in `stops`.
-fn answer(
-    generator: &mut Generator,
-    prompt: &[usize],
-    most: usize,
-    stops: &[usize],
-    mut show_token: impl FnMut(usize),
-) -> Result<Generated, Error> {
-    let Step { mut logits, cycles: prompt_cycles, mut program } = generator.take(prompt)?;
-    let (mut tokens, mut cycles) = (Vec::new(), prompt_cycles.map(|_| 0));
-    while tokens.len() < most {
-        let token = likeliest(&logits);
-        tokens.push(token);
-        if stops.contains(&token) {
-            return Ok(Generated { tokens, ended: true, prompt_cycles, cycles, program });
-        }
-        show_token(token);
-        // The last token need not be processed: nothing follows it.
-        if tokens.len() < most {
-            let step = generator.take(&[token])?;
-            (logits, program) = (step.logits, step.program);
-            cycles = cycles.zip(step.cycles).map(|(sum, more)| sum + more);
-        }
-    }
-    Ok(Generated { tokens, ended: false, prompt_cycles, cycles, program })
-}
-
-/// Returns the tokens without the stop token.
-fn without_end(generated: &Generated) -> &[usize] {
-    &generated.tokens[..generated.tokens.len() - usize::from(generated.ended)]
-}
-
-/// Evaluates the model on held-out texts, with a prompt, a tab and the answer per line. They come
-/// from the file `held_out`, or from the embedded model.
-///
-/// # Errors
-///
-/// Fails as [`generate`] does, and with [`Error::NoHeldOut`], [`Error::HeldOut`] or
-/// [`Error::HeldOutPrompt`] for the held-out texts.
-pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
-    let start = Instant::now();
-    let language = Language::load(request.model.as_deref(), context.reader)?;
-    let held_out = language.held_out(held_out, context.reader)?;
-    let texts = &held_out.texts;
-    let float = answers(&language, &Request { target: None, ..request.clone() }, &held_out, context)?;
-    let machine = match request.target {
-        Some(_) => Some(answers(&language, request, &held_out, context)?),
-        None => None,
-    };
-    let share = |count: usize| count as f64 / texts.len().max(1) as f64;
-    let right =
-        |found: &[String]| share(found.iter().zip(texts).filter(|(found, text)| **found == text.1).count());
-    let alike =
-        |found: &[String]| share(found.iter().zip(&float).filter(|(found, float)| found == float).count());
-    Ok(Accuracy {
-        model: language.name().to_owned(),
-        target: request.target.clone(),
-        texts: texts.len(),
-        exact_float: right(&float),
-        exact: machine.as_deref().map(right),
-        alike: machine.as_deref().map(alike),
-        warnings: Language::warnings(request, context.reader)?,
-        seconds: start.elapsed().as_secs_f64(),
-    })
-}
-
-/// Returns the model's answer to each prompt, computed on all cores.
-fn answers(
-    language: &Language,
-    request: &Request,
-    held_out: &HeldOut,
-    context: Context<'_>,
-) -> Result<Vec<String>, Error> {
-    let texts = &held_out.texts;
-    let phase = Phase::counting("generate", texts.len());
-    // Default: 0 without texts.
-    let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
-    let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
-    let of_part = |(number, part): (usize, &[(Vec<usize>, String)])| -> Result<Vec<String>, Error> {
-        let mut generator = language.generator(request, longest, context.reader)?;
-        let mut one = |(index, (prompt, _)): (usize, &(Vec<usize>, String))| {
-            generator.reset();
-            let most = language.most(request, prompt.len());
-            let generated = answer(&mut generator, prompt, most, &language.stops(), |_| ());
-            let generated = generated.map_err(|error| held_out.no_answer(number * size + index, error))?;
-            phase.advance();
-            Ok(language.decode(without_end(&generated)))
-        };
-        part.iter().enumerate().map(&mut one).collect()
-    };
-    let parts: Result<Vec<Vec<String>>, Error> = texts.par_chunks(size).enumerate().map(of_part).collect();
-    Ok(parts?.concat())
 }

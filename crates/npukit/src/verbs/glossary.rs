@@ -85,13 +85,25 @@ mod tests {
         for (printed, word) in [
             ("rounded to zero", "underflow"),
             ("certified error", "certified error"),
-            ("array busy", "cycles with products"),
+            ("cycles with products", "cycles with products"),
             ("fps", "frames per second"),
             ("local-consts", "strategy"),
             ("FP16BP8", "fixed point"),
+            ("vs roofline", "roofline"),
+            ("argmax agrees", "argmax"),
+            ("I8", "I8"),
+            ("FPGAs", "FPGA"),
         ] {
             assert_eq!(one(printed), [word]);
         }
+    }
+
+    /// The table of units shows other busy cycles of the array than the headline.
+    #[test]
+    fn cycles_with_products_are_not_the_busy_cycles_of_a_unit() {
+        assert!(glossary(Some("array busy")).is_err());
+        let entry = glossary(Some("cycles with products")).unwrap().terms[0];
+        assert!(entry.term.meaning.contains("table of units"), "{entry:?}");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use npukit_target::{OptionSpec, Preset, Target, parameters, with_system};
 use serde::Serialize;
 
 use crate::Context;
+use crate::boards::Kit;
 use crate::error::Error;
-use crate::targets::{resolve, target, targets};
+use crate::targets::{instance_of, resolve, target, targets};
 
 /// Description of an accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,6 +39,16 @@ impl TargetReport {
     }
 }
 
+/// Returns the tools that make the bitstream of a system for the instance called `name`, which
+/// `npu rtl --board` writes; `None` without such a system.
+pub fn tools(name: &str) -> Option<&'static str> {
+    let preset = name.split_once(':').map_or(name, |(_, preset)| preset);
+    match Kit::find(preset).ok()? {
+        Kit::Open(_) => Some("open tools"),
+        Kit::Vendor(_) => Some("Vivado"),
+    }
+}
+
 /// Lists all accelerators.
 pub fn list() -> Vec<TargetReport> {
     targets().iter().map(|target| report(target)).collect()
@@ -52,12 +63,16 @@ pub fn list_one(name: &str) -> Result<TargetReport, Error> {
     Ok(report(target(name)?))
 }
 
-/// Returns the options of the accelerator called `name`.
+/// Returns the options of the accelerator of `spec`, with or without an instance.
 ///
 /// # Errors
 ///
-/// Returns [`Error::UnknownTarget`] if no accelerator has this name.
-pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
+/// Fails as [`resolve`] does.
+pub fn options(spec: &str, context: Context<'_>) -> Result<&'static [OptionSpec], Error> {
+    let (name, instance) = instance_of(spec);
+    if instance.is_some() {
+        resolve(spec, context.reader)?;
+    }
     Ok(target(name)?.options)
 }
 

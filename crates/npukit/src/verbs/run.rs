@@ -21,11 +21,11 @@ use crate::compare::layer_compare::{self, Requested, Run, compare_layers};
 use crate::compare::shape_source::ShapeSource;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
+use crate::model;
 use crate::model::compile_job::CompileJob;
 use crate::model::program::Program;
 use crate::model::remarks::Remarks;
 use crate::model::source::Source;
-use crate::model::{self, ModelOptions};
 use crate::numbers::accuracy::{self, Labels};
 use crate::numbers::doubt;
 use crate::numbers::max_error::MaxError;
@@ -36,7 +36,7 @@ use crate::report::comparison::Comparison;
 use crate::report::coverage::Coverage;
 use crate::report::rescale::Report as RescalingReport;
 use crate::run::batch::{in_model_shape, machine_by, machine_calls};
-use crate::run::latency::{Speed, batch, timed};
+use crate::run::latency::{Speed, batch, segment_of, timed};
 use crate::run::samples::{DumpedTensor, OutputReport, Outputs, reports};
 use crate::run::stack::Stack;
 use crate::run::stateful::{Stateful, States};
@@ -94,15 +94,15 @@ impl Request {
         if self.model.is_some() && !is_artifact(&self.source.path) {
             return Err(Error::NeedlessModel { path: self.source.path.clone() });
         }
-        let unused = match (self.requested() != Requested::default(), self.max_error) {
-            (true, _) => "`--compare` or `--dump`",
-            (_, Some(_)) if self.model.is_none() => "`--max-error` without `--model`",
-            _ if self.strict => "`--strict`",
+        let (unused, advice) = match (self.requested() != Requested::default(), self.max_error) {
+            (true, _) => ("`--compare` or `--dump`", COMPARING),
+            (_, Some(_)) if self.model.is_none() => ("`--max-error` without `--model`", LIMITING),
+            _ if self.strict => ("`--strict`", LIMITING),
             _ => return Ok(()),
         };
         if is_artifact(&self.source.path) {
             let (path, option) = (self.source.path.clone(), unused.to_owned());
-            return Err(Error::NeedlessOption { path, option });
+            return Err(Error::NeedlessOption { path, option, advice });
         }
         Ok(())
     }
@@ -144,6 +144,11 @@ impl Request {
     }
 }
 
+/// Advice on comparing layers of an artifact.
+const COMPARING: &str = "`npu run MODEL --target TARGET --compare` compares every layer; `--model MODEL` compares the outputs of an artifact with float, and `--compare=FILE` with data from a board";
+/// Advice on limiting the error of an artifact.
+const LIMITING: &str =
+    "`--max-error` limits the difference from the model that it was compiled from: add `--model MODEL`";
 /// Seed of the memory contents before an artifact runs.
 const GARBAGE: u64 = 0x6E70_756B;
 const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
@@ -244,7 +249,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let measured = request.accuracy.as_ref();
     let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let labels = labels.map(|labels| labels.first(request.preprocess.samples));
-    let program = request.source.program_for(&request.inputs, context)?;
+    let source = request.source.without(request.model.as_ref());
+    let program = source.program_for(&request.inputs, context)?;
     let (mut report, outputs) = ran(&program, request, labels, context)?;
     let is_compared = request.model.is_some() || request.board.is_some();
     if is_artifact(&request.source.path) && !is_compared {
@@ -294,6 +300,9 @@ fn ran(
     let accuracy = accuracy.transpose()?;
     let dump = reference.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
     let (mut report, stacks) = outcome.report(origin.as_ref(), reference, accuracy, start);
+    if origin.is_none() {
+        report.speed.segment_of = segment_of(&request.source.path, &report.name, context.reader);
+    }
     report.notes.extend(board.notes);
     report.failures.extend(board.failures);
     Ok((report, Outputs { stacks, dump }))
@@ -343,13 +352,14 @@ impl<'a> Outcome<'a> {
     ) -> Result<Self, Error> {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let shapes = request.model.as_ref().map(|path| {
-            let model = model::load(path, &ModelOptions::default(), &request.inputs, context.reader)?;
+            let options = request.source.model.for_artifact(compiled)?;
+            let model = model::load(path, &options, &request.inputs, context.reader)?;
             ShapeSource::new(compiled, &model, path).map(|shapes| (shapes, model.graph))
         });
         let (shapes, graph) = shapes.transpose()?.unzip();
         let inputs = match &shapes {
             Some(shapes) => shapes.inputs(),
-            None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
+            None => wanted::of_program(compiled, origin.map(|origin| &origin.model)),
         };
         let stateful = match origin {
             Some(origin) => request.stateful.with_states(&origin.model.states),

@@ -1,5 +1,6 @@
 //! `npu time`: how long a program takes, and where the time is spent.
 
+mod language;
 mod layers;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,10 @@ use crate::model::remarks::Remarks;
 use crate::model::source::Source;
 use crate::options;
 use crate::report::coverage::Coverage;
-use crate::run::latency::{Speed, batch, timed};
+use crate::run::latency::{Speed, batch, segment_of, timed};
 use crate::targets::cost_model_name;
+
+pub use language::{LanguageReport, LanguageRequest, language};
 
 /// Parameters of a time report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,6 +99,9 @@ pub struct Report {
     /// Cycles, time and layers.
     #[serde(flatten)]
     pub time: TimeReport,
+    /// Manifest of the program that has this one as a segment; `None` for a whole program.
+    #[serde(skip)]
+    pub segment_of: Option<String>,
     /// Contents of the trace, if one was requested in a format that all targets support.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceReport>,
@@ -194,7 +200,9 @@ fn report(
     time.notes.splice(0..0, notes);
     let host = request.costs.host.map(|rates| HostTime::of(rates, compiled.info(), time.milliseconds, batch));
     let energy = request.costs.energy(&time);
-    Ok(Report { warnings, trace, host, energy, ..Report::new(compiled, batch, time) })
+    let whole = || segment_of(&request.source.path, &compiled.report().name, context.reader);
+    let segment_of = program.origin.is_none().then(whole).flatten();
+    Ok(Report { warnings, trace, host, energy, segment_of, ..Report::new(compiled, batch, time) })
 }
 
 /// Returns the extensions of traces in the formats of the target's own tools.
@@ -242,7 +250,7 @@ fn trace(
 impl Report {
     /// Returns the time of a run at the board's clock, and the source of the clock figure.
     pub fn speed(&self) -> Speed {
-        Speed::of(&self.time, self.batch)
+        Speed { segment_of: self.segment_of.clone(), ..Speed::of(&self.time, self.batch) }
     }
 
     /// Creates the report of a program and its time.
@@ -265,6 +273,7 @@ impl Report {
             energy: None,
             cost_model,
             time,
+            segment_of: None,
             trace: None,
         }
     }

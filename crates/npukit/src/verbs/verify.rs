@@ -123,9 +123,9 @@ fn report(origin: &CompileJob, program: ProgramReport, proof: Proof, agreement: 
     warnings.extend(program.warnings);
     if !preparation.is_rounding {
         warnings.push(format!(
-            "the compiled graph differs from the model by {} of the largest output in float: the passes before the \
-             compiler change more than rounding does",
-            preparation.share
+            "the compiled graph differs from the model by {:.1e} of the largest output in float, the limit is {:.1e}: \
+             the passes before the compiler change more than rounding does",
+            preparation.share, preparation.limit
         ));
     }
     let uncovered = proof.gaps.iter().map(|gap| Uncovered {

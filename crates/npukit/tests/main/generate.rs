@@ -1,8 +1,10 @@
 //! The embedded language model: its logits, its answers, and its token stream.
 
 use npukit::Error;
-use npukit::verbs::generate::{Request, accuracy, generate};
-use npukit_graph::decoder::{DecoderModel, Session, likeliest};
+use npukit::verbs::generate::{
+    Continuation, Conversation, End, Request, Sampling, Session, accuracy, answers, generate, perplexity,
+};
+use npukit_graph::decoder::{self, DecoderModel, likeliest};
 use npukit_graph::quantize::rows::{Int4Rows, RowsError};
 use npukit_import::decoder::{Decoder, read};
 use npukit_numeric::TensorData;
@@ -38,7 +40,7 @@ fn logits_are_those_of_the_training_program() {
     let expected = read_npy("adder_logits.npy", LOGITS).unwrap();
     let &[lines, length, vocabulary] = expected.shape() else { panic!("{:?}", expected.shape()) };
     let mut rows = expected.as_f32().unwrap().chunks(vocabulary);
-    let mut session = Session::new(&model, length).unwrap();
+    let mut session = decoder::Session::new(&model, length).unwrap();
     for line in HELD_OUT.lines().take(lines) {
         session.reset();
         // Encodes character by character: only numbers in prompts get leading spaces.
@@ -105,7 +107,7 @@ fn four_bits_are_enough_for_the_weights() {
     let text = text.unwrap();
     let sample: Vec<&str> = HELD_OUT.lines().step_by(5).collect();
     let right = |model: &DecoderModel| -> usize {
-        let mut session = Session::new(model, model.config().context).unwrap();
+        let mut session = decoder::Session::new(model, model.config().context).unwrap();
         let mut is_right = |line: &&&str| {
             let (prompt, answer) = line.split_once('\t').unwrap();
             session.reset();
@@ -144,8 +146,8 @@ impl From<RowsError> for Wrong {
     }
 }
 
-impl From<npukit_graph::decoder::DecoderError> for Wrong {
-    fn from(_: npukit_graph::decoder::DecoderError) -> Self {
+impl From<decoder::DecoderError> for Wrong {
+    fn from(_: decoder::DecoderError) -> Self {
         Self
     }
 }
@@ -232,6 +234,7 @@ fn published_models_continue_tokens_and_texts() {
     assert!(shown.starts_with(&report.prompt), "{shown:?}");
     let logits = read_npy("logits.npy", &report.logits.unwrap()).unwrap();
     assert_eq!(logits.shape(), [report.prompt_ids.len(), 448]);
+    assert!(report.notes.is_empty());
     let text = Request { ids: None, logits: false, tokens: Some(3), ..request.clone() };
     let (report, _) = generate(&text, "Alice was", &mut |_| (), files.context()).unwrap();
     assert_eq!((report.prompt.as_str(), report.ids.len(), report.logits), ("Alice was", 3, None));
@@ -239,6 +242,10 @@ fn published_models_continue_tokens_and_texts() {
     let (report, _) = generate(&on("pccx"), "", &mut |_| (), files.context()).unwrap();
     assert_eq!((report.target.as_str(), report.ids.len()), ("pccx:reference", 2));
     assert!(report.cycles.is_some_and(|cycles| cycles > 0));
+    let forms = "layers have 8 bits in two passes, as the file has no codes of 4 bits; \
+                 the head has 8 bits in two passes, keys and values have 8 bits in two passes";
+    assert_eq!(report.notes[0], forms);
+    assert!(report.notes.iter().any(|note| note.contains("never measured")), "{:?}", report.notes);
     let refused = generate(&on("tcu"), "", &mut |_| (), files.context()).unwrap_err();
     assert!(refused.to_string().contains("generate"), "{refused}");
     let beyond = Request { ids: Some(vec![448]), ..request };
@@ -268,4 +275,322 @@ fn tokens_of_a_description_are_numbers_too() {
     let logits = read_npy("logits.npy", &report.logits.unwrap()).unwrap();
     assert_eq!(logits.shape(), [4, 14]);
     assert_eq!(report.ids.len(), report.tokens);
+}
+
+#[test]
+fn a_stop_text_ends_the_answer_and_is_not_shown() {
+    let files = Memory::default();
+    for (stop, answer, found) in [
+        (vec!["57"], " ", Some("57")),
+        (vec!["79"], " 5", Some("79")),
+        (vec!["8", "9", "7"], " 5", Some("7")),
+        (vec!["578", "80"], " 579", None),
+        (vec!["79x"], " 579", None),
+    ] {
+        let stop: Vec<String> = stop.into_iter().map(str::to_owned).collect();
+        let request = Request { stop, ..Request::default() };
+        let mut shown = Vec::new();
+        let mut show = |text: &str| shown.push(text.to_owned());
+        let report = generate(&request, "123+456=", &mut show, files.context()).unwrap().0;
+        assert_eq!((report.answer.as_str(), report.stop.as_deref()), (answer, found));
+        assert_eq!(shown.concat(), format!("123+456={answer}"), "{shown:?}");
+        assert_eq!(report.ended, found.is_none());
+    }
+    let empty = Request { stop: vec![String::new()], ..Request::default() };
+    let refused = generate(&empty, "1+1=", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::EmptyStop) && refused.is_usage());
+}
+
+#[test]
+fn random_tokens_follow_the_seed() {
+    let files = Memory::default();
+    let answer = |sampling: Sampling| {
+        let request = Request { sampling, ..Request::default() };
+        generate(&request, "12+34=", &mut |_| (), files.context()).unwrap().0.ids
+    };
+    let hot = |seed| Sampling { temperature: Some(20.0), seed, ..Sampling::default() };
+    assert_eq!(answer(hot(1)), answer(hot(1)));
+    assert!((2..9).any(|seed| answer(hot(seed)) != answer(hot(1))));
+    let cold = Sampling { temperature: Some(1e-3), ..Sampling::default() };
+    assert_eq!(answer(cold), answer(Sampling::default()));
+    let one = Sampling { top_k: Some(1), ..hot(3) };
+    assert_eq!(answer(one), answer(Sampling::default()));
+    let request = Request { sampling: Sampling { top_p: Some(2.0), ..hot(1) }, ..Request::default() };
+    let refused = generate(&request, "1+1=", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::Sampling(_)) && refused.is_usage(), "{refused}");
+}
+
+/// Prompts after one another have the answers that they have alone, in float and on the machine.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn lines_of_a_file_are_answered() {
+    let (mut files, request, _) = published("llama_gqa");
+    let text = "Alice was\nAlice was not a bit\nAlice was\nThe Rabbit\n";
+    files.0.insert("prompts.txt".into(), text.into());
+    for target in [None, Some("pccx".to_owned())] {
+        let request = Request { ids: None, logits: false, tokens: Some(6), target, ..request.clone() };
+        let all = answers(&request, "prompts.txt", &mut |_| (), files.context()).unwrap();
+        for (answer, line) in all.answers.iter().zip(text.lines()) {
+            let (alone, _) = generate(&request, line, &mut |_| (), files.context()).unwrap();
+            let found = (&answer.ids, &answer.answer, answer.prompt.as_str());
+            assert_eq!(found, (&alone.ids, &alone.answer, line));
+        }
+        let reused: Vec<usize> = all.answers.iter().map(|answer| answer.reused_tokens).collect();
+        let first = all.answers[0].prompt_ids.len();
+        assert_eq!((reused.len(), reused[0]), (4, 0));
+        assert!(reused[1] >= 1 && reused[2] == first - 1, "{reused:?}");
+        let cycles = |index: usize| all.answers[index].prompt_cycles;
+        assert!(cycles(2) < cycles(0) || request.target.is_none(), "a reused prompt costs less");
+    }
+    let adder = Request { tokens: Some(2), ..Request::default() };
+    files.0.insert("sums.txt".into(), b"1+1=\n1*1=\n".to_vec());
+    let refused = answers(&adder, "sums.txt", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::HeldOutPrompt { line: 2, .. }), "{refused}");
+}
+
+/// A kept text continues in another run like in the same one, and only in one of the same origin.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn a_kept_text_is_not_computed_again() {
+    let (mut files, request, _) = published("llama_gqa");
+    let prompt = request.ids.clone().unwrap();
+    for target in [None, Some("pccx".to_owned())] {
+        files.0.remove("text.kept");
+        let keep = Some("text.kept".to_owned());
+        let request = Request { logits: false, tokens: Some(4), target, keep, ..request.clone() };
+        let first = generate(&request, "", &mut |_| (), files.context()).unwrap().0;
+        assert_eq!(first.reused_tokens, 0);
+        let kept = first.kept.clone().unwrap();
+        files.0.insert("text.kept".into(), kept.clone());
+        for (ids, reused) in [
+            ([&prompt[..], &first.ids[..3], &[5]].concat(), prompt.len() + 3),
+            (prompt.clone(), prompt.len() - 1),
+            ([&prompt[..4], &[1, 2]].concat(), 4),
+        ] {
+            let request = Request { ids: Some(ids), ..request.clone() };
+            let found = generate(&request, "", &mut |_| (), files.context()).unwrap().0;
+            let alone = Request { keep: None, ..request.clone() };
+            let alone = generate(&alone, "", &mut |_| (), files.context()).unwrap().0;
+            assert_eq!((found.reused_tokens, &found.ids), (reused, &alone.ids));
+            assert!(found.prompt_cycles < alone.prompt_cycles || request.target.is_none());
+        }
+        let refused = |kept: &[u8], request: &Request| {
+            let mut files = files.clone();
+            files.0.insert("text.kept".into(), kept.to_vec());
+            generate(request, "", &mut |_| (), files.context()).unwrap_err()
+        };
+        let reason = |kept: &[u8], request: &Request| match refused(kept, request) {
+            Error::KeptText { reason, .. } => reason,
+            other => panic!("{other}"),
+        };
+        let options = [("kv_bits".to_owned(), "4".to_owned())].into();
+        let other = Request { target: Some("pccx".to_owned()), options, ..request.clone() };
+        assert_eq!(reason(&kept, &other), "was kept for another model, target or option");
+        assert_eq!(reason(&kept[..kept.len() - 1], &request), "is damaged");
+        assert_eq!(reason(&kept[..40], &request), "is damaged");
+        assert_eq!(reason(b"text", &request), "is not a kept text");
+    }
+    let adder = Request { keep: Some("text.kept".to_owned()), ..Request::default() };
+    let refused = generate(&adder, "1+1=", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::Inapplicable { .. }), "{refused}");
+}
+
+/// Returns a small model with a template, and a request for conversations.
+fn chatting() -> (Memory, Request) {
+    let (mut files, request, _) = published("qwen3");
+    let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}\
+                    {% if add_generation_prompt %}<assistant>{% endif %}";
+    files.0.insert("m/chat_template.jinja".into(), template.into());
+    let request = Request {
+        ids: None,
+        logits: false,
+        tokens: Some(5),
+        chat: true,
+        system: Some("Be brief.".to_owned()),
+        ..request
+    };
+    (files, request)
+}
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn a_conversation_has_its_history() {
+    let (mut files, request) = chatting();
+    let mut shown = String::new();
+    let (single, _) = generate(&request, "Hi", &mut |text| shown += text, files.context()).unwrap();
+    assert_eq!(single.prompt, "<system>Be brief.\n<user>Hi\n<assistant>");
+    assert_eq!(shown, single.answer, "the prompt is not shown");
+    for target in [None, Some("pccx".to_owned())] {
+        has_history(&Request { target, ..request.clone() }, &files);
+    }
+
+    files.0.remove("m/chat_template.jinja");
+    let refused = generate(&request, "Hi", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(&refused, Error::Checkpoint { .. }), "{refused}");
+    let adder = Request { chat: true, ..Request::default() };
+    assert!(generate(&adder, "1+1=", &mut |_| (), files.context()).is_err());
+}
+
+/// A kept conversation continues like in the same run. Its history is not computed again.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn a_kept_conversation_continues() {
+    let (mut files, request) = chatting();
+    for target in [None, Some("pccx".to_owned())] {
+        files.0.remove("chat.kept");
+        let request = Request { target, ..request.clone() };
+        let mut whole = Conversation::open(&request, files.context()).unwrap();
+        let expected = ["Hi", "And now?"].map(|message| whole.say(message, &mut |_| ()).unwrap().clone());
+        assert!(whole.report().kept.is_none());
+        let keeping = Request { keep: Some("chat.kept".to_owned()), ..request.clone() };
+        let mut first = Conversation::open(&keeping, files.context()).unwrap();
+        assert_eq!(first.say("Hi", &mut |_| ()).unwrap(), &expected[0]);
+        let kept = first.report().kept.unwrap();
+        files.0.insert("chat.kept".into(), kept.clone());
+        let next = Request { system: None, ..keeping.clone() };
+        let mut second = Conversation::open(&next, files.context()).unwrap();
+        assert_eq!(second.say("And now?", &mut |_| ()).unwrap(), &expected[1]);
+        assert!(expected[1].reused_tokens >= expected[0].prompt_ids.len());
+
+        let other = Request { system: Some("Be kind.".to_owned()), ..keeping.clone() };
+        let mut other = Conversation::open(&other, files.context()).unwrap();
+        let prompt = other.say("And now?", &mut |_| ()).unwrap().prompt_ids.clone();
+        let prompt = Session::open(&request, files.context()).unwrap().decode(&prompt);
+        assert!(prompt.starts_with("<system>Be kind.\n<user>Hi\n<assistant>"), "{prompt}");
+
+        let options = [("kv_bits".to_owned(), "4".to_owned())].into();
+        let form = Request { target: Some("pccx".to_owned()), options, ..keeping.clone() };
+        let version = [&b"npukit kept text 9"[..], &kept[18..]].concat();
+        for (content, request, expected) in [
+            (kept, form, "was kept for another model, target or option"),
+            (version, keeping, "was kept by another version of npukit"),
+        ] {
+            files.0.insert("chat.kept".into(), content);
+            match Conversation::open(&request, files.context()).err() {
+                Some(Error::KeptText { reason, .. }) => assert_eq!(reason, expected),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+/// Two messages of a conversation: the second one follows the first answer.
+fn has_history(request: &Request, files: &Memory) {
+    let (single, _) = generate(request, "Hi", &mut |_| (), files.context()).unwrap();
+    let mut conversation = Conversation::open(request, files.context()).unwrap();
+    let first = conversation.say("Hi", &mut |_| ()).unwrap().clone();
+    assert_eq!((&first.ids, &first.answer), (&single.ids, &single.answer));
+    let second = conversation.say("And now?", &mut |_| ()).unwrap().clone();
+    let session = Session::open(request, files.context()).unwrap();
+    let expected = format!("{}{}\n<user>And now?\n<assistant>", single.prompt, single.answer);
+    assert_eq!(session.decode(&second.prompt_ids), expected);
+    assert!(second.reused_tokens >= first.prompt_ids.len(), "{second:?}");
+    assert_eq!(conversation.report().answers, [first, second]);
+}
+
+/// Compares with the logits of the program that made the model.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn perplexity_follows_from_the_logits() {
+    let (mut files, request, _) = published("qwen2");
+    let session = Session::open(&request, files.context()).unwrap();
+    let ids = request.ids.clone().unwrap();
+    let text = session.decode(&ids);
+    assert_eq!(session.encode(&text).unwrap(), ids);
+    files.0.insert("text.txt".into(), text.into_bytes());
+    let bytes = shared_bytes("golden/llm/tiny/qwen2/expected.npz");
+    let expected = read_npz("expected.npz", &bytes).unwrap();
+    let logits = expected.iter().find(|(name, _)| name == "logits").unwrap().1.as_f32().unwrap();
+    let (mut nats, mut top1) = (0.0, 0);
+    for (row, &next) in logits.chunks(logits.len() / ids.len()).zip(&ids[1..]) {
+        let sum: f64 = row.iter().map(|&logit| f64::from(logit).exp()).sum();
+        nats += sum.ln() - f64::from(row[next]);
+        top1 += usize::from(likeliest(row) == next);
+    }
+    let found = perplexity(&request, "text.txt", files.context()).unwrap();
+    let exact = (nats / (ids.len() - 1) as f64).exp();
+    assert!((found.perplexity / exact - 1.0).abs() < 1e-5, "{} instead of {exact}", found.perplexity);
+    assert_eq!((found.tokens, found.predictions, found.top1), (ids.len(), ids.len() - 1, top1));
+    let options = [("weights".to_owned(), "8".to_owned())].into();
+    let machine = Request { target: Some("pccx".into()), options, ..request.clone() };
+    let close = perplexity(&machine, "text.txt", files.context()).unwrap();
+    assert!((close.perplexity / exact).ln().abs() < 0.1, "{} instead of {exact}", close.perplexity);
+    assert!(close.cycles.is_some_and(|cycles| cycles > 0));
+    files.0.insert("short.txt".into(), b"a".to_vec());
+    let refused = perplexity(&request, "short.txt", files.context()).unwrap_err();
+    assert!(matches!(refused, Error::ShortText { found: 1, .. }), "{refused}");
+}
+
+/// Each window of the context is predicted on its own, on a machine as in float.
+#[test]
+fn perplexity_has_windows() {
+    let mut files = Memory::default();
+    files.0.insert("text.txt".into(), b"123+456= 579\n 12+  3=  15\n".to_vec());
+    let of = |target: Option<&str>| {
+        let request = Request { target: target.map(str::to_owned), ..Request::default() };
+        perplexity(&request, "text.txt", files.context()).unwrap()
+    };
+    let (float, machine) = (of(None), of(Some("pccx")));
+    // Numbers of the text have a width of 3, so each answer has lost a space: 24 of 26 characters.
+    assert_eq!((float.tokens, float.window, float.predictions), (24, 12, 22));
+    assert!(float.cycles.is_none() && machine.cycles.unwrap() > 0);
+    assert!((machine.perplexity / float.perplexity).ln().abs() < 0.5, "{machine:?} {float:?}");
+}
+
+/// A smaller model changes the cost of an answer, not its tokens: here another one of random
+/// weights, whose proposals are mostly wrong, and the model itself, whose proposals are all right.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn proposed_tokens_do_not_change_the_answer() {
+    let (mut files, request, _) = published("qwen3");
+    for (name, bytes) in published("qwen2").0.0 {
+        files.0.insert(name.replace("m/", "other/"), bytes);
+    }
+    let hot = Sampling { temperature: Some(1.5), seed: 3, ..Sampling::default() };
+    for target in [None, Some("pccx".to_owned())] {
+        for sampling in [Sampling::default(), hot] {
+            let request = Request { logits: false, target: target.clone(), sampling, ..request.clone() };
+            let alone = generate(&request, "", &mut |_| (), files.context()).unwrap().0;
+            assert_eq!(alone.draft, None);
+            for (draft, proposals) in [("m", Some(3)), ("other", None)] {
+                let request = Request { draft: Some(draft.into()), proposals, ..request.clone() };
+                let found = generate(&request, "", &mut |_| (), files.context()).unwrap().0;
+                assert_eq!((&found.ids, &found.answer), (&alone.ids, &alone.answer), "{draft}");
+                let drafted = found.draft.unwrap();
+                assert!(drafted.accepted <= drafted.proposed && drafted.proposed > 0, "{drafted:?}");
+                // Proposals after the end of the answer are not chosen.
+                let refused = drafted.proposed - drafted.accepted;
+                assert_eq!(refused < 3, draft == "m", "{drafted:?}");
+                assert_eq!(drafted.cycles.is_some(), target.is_some());
+                assert!(drafted.cycles <= found.cycles, "{drafted:?}");
+            }
+        }
+    }
+    let adder = Request { draft: Some("m".into()), ..Request::default() };
+    let refused = generate(&adder, "1+1=", &mut |_| (), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::OtherTokens { .. }), "{refused}");
+}
+
+/// A token of several bytes is shown when its character is complete.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn shown_parts_are_the_answer() {
+    for name in ["qwen3", "gpt2", "llama_gqa"] {
+        let (files, request, _) = published(name);
+        let mut session = Session::open(&request, files.context()).unwrap();
+        for seed in 0..5 {
+            let sampling = Sampling { temperature: Some(2.0), seed, ..Sampling::default() };
+            let continuation = Continuation { tokens: Some(40), sampling, ..Continuation::default() };
+            let mut text = session.begin(request.ids.clone().unwrap(), &continuation).unwrap();
+            let mut shown = String::new();
+            while let Some(token) = session.next(&mut text).unwrap() {
+                shown += &token.text;
+            }
+            let ended = usize::from(text.end() == Some(&End::Token));
+            let ids = &text.ids()[..text.ids().len() - ended];
+            let all = session.decode(&[text.prompt_ids(), ids].concat());
+            assert_eq!(session.decode(text.prompt_ids()) + &shown, all, "{name}");
+            assert_eq!(text.answer(), shown);
+        }
+    }
 }

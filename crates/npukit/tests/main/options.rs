@@ -7,6 +7,7 @@ use std::io::Write;
 use npukit::Source;
 use npukit::options::{OptionSpec, Stage, Values, declared};
 use npukit::verbs::compile::compile;
+use npukit::verbs::list::options;
 use npukit::verbs::time::{Request, Sinks, time_with};
 use npukit::{Error, targets};
 use npukit_target::{OptionError, TargetError};
@@ -104,5 +105,17 @@ fn declarations_say_what_a_reader_needs() {
         let has_default = spec.values.admit(spec.default) || spec.default.contains(' ');
         assert!(has_default, "{target}: `{}` is not a value of {}", spec.default, spec.key);
         assert!(!spec.doc.is_empty() && !spec.doc.ends_with('.'), "{target}: {}", spec.key);
+    }
+}
+
+#[test]
+fn options_of_an_instance_are_those_of_its_target() {
+    let files = Memory::default();
+    for target in targets() {
+        let spec = format!("{}:{}", target.name, target.presets()[0].name);
+        assert_eq!(options(&spec, files.context()).unwrap(), target.options, "{spec}");
+        assert_eq!(options(target.name, files.context()).unwrap(), target.options);
+        let unknown = options(&format!("{}:nowhere", target.name), files.context()).unwrap_err();
+        assert!(unknown.is_usage(), "{unknown}");
     }
 }

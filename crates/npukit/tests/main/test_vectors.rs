@@ -7,6 +7,7 @@ use npukit::verbs::run::{Request, run};
 use npukit::{InputFile, Preprocess, Source, targets};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
+use npukit_shared::{needs, shared};
 
 use crate::memory::{Memory, digits};
 
@@ -69,6 +70,45 @@ fn every_target_gives_its_test_vectors_again() {
         let written = written(source, &[]);
         assert_eq!(written.rerun("test_input.npy"), written.output(), "{target}");
         assert!(written.output().as_f32().unwrap().iter().any(|&value| value != 0.0), "{target}");
+    }
+}
+
+/// The first and the last nodes of a network in integers are the host's, so its inputs and outputs
+/// have integers, too.
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn integers_of_a_network_are_drawn_and_compared_as_such() {
+    let mut files = Memory::default();
+    let model = shared("models/mlperf_tiny/kws_dscnn_int8.tflite");
+    files.0.insert("kws.tflite".into(), std::fs::read(model).unwrap());
+    for target in ["tcu:pynqz2", "pccx"] {
+        let source = Source::model("kws.tflite", target);
+        let request =
+            compile::Request { source, test_vectors: Some(Vec::new()), ..compile::Request::default() };
+        let (report, made) = compile_with(&request, files.context()).unwrap();
+        let drawn = "input `input_1`: generated numbers from -128 to 127, as the model suggests";
+        assert!(report.notes.iter().any(|note| note == drawn), "{target}: {:?}", report.notes);
+        files.0.extend(made.into_iter().map(|file| (file.name, file.bytes)));
+        let [input, output] = ["input", "output"].map(|kind| format!("{}.test_{kind}.npy", report.name));
+        let values = read_npy("input", &files.0[&input]).unwrap().reals();
+        let [low, high] =
+            [values.iter().fold(0.0, |low: f64, &x| low.min(x)), values.iter().copied().fold(0.0, f64::max)];
+        assert!(low >= -128.0 && high <= 127.0 && high - low > 64.0, "{target}: {low} to {high}");
+        let mut request = Request {
+            source: Source::artifact(report.artifacts[0].as_str()),
+            inputs: vec![InputFile::parse(&input)],
+            board: Some(output),
+            ..Request::default()
+        };
+        let (compared, outputs) = run(&request, files.context()).unwrap();
+        let same = "the board's `Identity` equals the machine's, bit for bit: 12 elements";
+        assert!(compared.notes.iter().any(|note| note == same), "{target}: {:?}", compared.failures);
+        files.0.insert("y.npz".into(), outputs.outputs);
+        request.board = Some("y.npz".into());
+        assert_eq!(run(&request, files.context()).unwrap().0.failures, [""; 0], "{target}");
+        request = Request { inputs: vec![InputFile::parse("random:1")], board: None, ..request };
+        let (random, _) = run(&request, files.context()).unwrap();
+        assert!(random.notes.iter().any(|note| note.contains("from -128 to 127")), "{:?}", random.notes);
     }
 }
 

@@ -9,7 +9,7 @@ use npukit::verbs::diff::values::{Explanation, Report, Request, diff_values};
 use npukit::verbs::run::run;
 use npukit::verbs::trace::{self, trace};
 use npukit::{Error, InputFile, Source, Tensor};
-use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npz};
+use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npy, write_npz};
 
 use crate::memory::{Memory, digits};
 
@@ -223,9 +223,7 @@ fn a_memory_is_read_by_the_program_s_ports() {
     let mut files = Memory::with_digits();
     // One sample, as in a memory.
     let x = npukit_numeric::npy::read_npy("x", &files.0["x.npy"]).unwrap();
-    let one = npukit_numeric::npy::write_npy(
-        NpyArray::new(&[1, 1, 8, 8], NpyData::F32(&x.as_f32().unwrap()[..64])).unwrap(),
-    );
+    let one = write_npy(NpyArray::new(&[1, 1, 8, 8], NpyData::F32(&x.as_f32().unwrap()[..64])).unwrap());
     files.0.insert("x.npy".into(), one);
     let (_, machine) = traced(Source::artifact(ARTIFACT), None, &files);
     // `image` is 64 vectors of 8 scalars starting at vector 0, with one scalar in lane 0 of each;
@@ -285,9 +283,7 @@ fn inputs_are_rounded_and_no_more() {
     let x = npukit_numeric::npy::read_npy("x", &files.0["x.npy"]).unwrap();
     let mut odd = x.as_f32().unwrap().to_vec();
     odd[3] = 0.3;
-    let npy = |values: &[f32]| {
-        npukit_numeric::npy::write_npy(NpyArray::new(&[3, 1, 8, 8], NpyData::F32(values)).unwrap())
-    };
+    let npy = |values: &[f32]| write_npy(NpyArray::new(&[3, 1, 8, 8], NpyData::F32(values)).unwrap());
     files.0.insert("x.npy".into(), npy(&odd));
     let report = compared("digits.onnx", MACHINE, &files).unwrap();
     let image = named(&report, "image");
@@ -313,4 +309,28 @@ fn what_does_not_belong_together_is_refused() {
     let error = compared("b.npz", MACHINE, &files).unwrap_err();
     assert!(matches!(&error, Error::OtherTensors { reason, .. } if reason.contains("`z`")), "{error}");
     assert!(matches!(compared("a.npz", "nothing", &files), Err(Error::NotComparable { .. })));
+}
+
+#[test]
+fn an_array_without_a_name_is_the_only_output_of_the_other_side() {
+    let mut files = Memory::with_digits();
+    let (_, arrays) = traced(digits("tcu:pynqz1"), None, &files);
+    files.0.insert("y.npy".into(), write_npy(NpyArray::from(&arrays["logits"])));
+    files.0.insert("two.npz".into(), kept(&arrays));
+    files.0.insert("one.npz".into(), write_npz(&[("logits", NpyArray::from(&arrays["logits"]))]).unwrap());
+    for (before, after) in [
+        (MACHINE, "y.npy"),
+        ("y.npy", MACHINE),
+        (ARTIFACT, "y.npy"),
+        ("y.npy", "one.npz"),
+        ("y.npy", "y.npy"),
+    ] {
+        let report = compared(before, after, &files).unwrap();
+        let [tensor] = &report.tensors[..] else { panic!("{before} {after}: {:?}", report.tensors) };
+        assert_eq!((tensor.differing, tensor.elements), (0, 30), "{before} {after}");
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+    }
+    assert_eq!(compared("digits.onnx", "y.npy", &files).unwrap().tensors[0].name, "logits");
+    let unnamed = compared("two.npz", "y.npy", &files).unwrap_err().to_string();
+    assert!(unnamed.contains("outputs: give an `.npz`"), "{unnamed}");
 }

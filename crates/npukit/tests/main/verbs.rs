@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use npukit::Source;
 use npukit::verbs::asm::asm;
+use npukit::verbs::check::check;
+use npukit::verbs::compile::compile;
 use npukit::verbs::run::{Request, run};
 use npukit::verbs::time::time;
-use npukit::{Error, InputFile, ModelOptions, targets};
+use npukit::{Error, GivenRange, InputFile, ModelOptions, targets};
 use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npy};
 use npukit_target::{InstanceSpec, TargetError};
 
@@ -31,6 +33,29 @@ fn rows_of_vectors_are_the_same_inputs() {
     // Measured: 0.106, with 8 fraction bits.
     let error = from_npy.0.comparison.unwrap().max_abs_error;
     assert!(error < 1.2 * 0.1064, "{error}");
+}
+
+#[test]
+fn a_given_range_says_what_it_led_to() {
+    let files = Memory::with_digits();
+    let of = |range: &str| {
+        let mut source = digits("tcu");
+        source.calibration.ranges = vec![GivenRange::parse(range).unwrap()];
+        source
+    };
+    for (range, said) in [
+        (
+            "-1..1",
+            "values are not scaled: generated inputs (input `image` from -1 to 1 (as declared)) give values that fit",
+        ),
+        ("0..255", "scales were chosen from generated inputs (input `image` from 0 to 255 (as declared))"),
+    ] {
+        let notes = compile(&of(range), files.context()).unwrap().0.notes;
+        assert!(notes.iter().any(|note| note.starts_with(said)), "{notes:?}");
+        assert!(!notes.iter().any(|note| note.contains("are assumed to fit")), "{notes:?}");
+        let reason = check(&of(range), files.context()).unwrap().verdict.saturation.unwrap().reason;
+        assert!(reason.contains("checked in float on generated inputs (input `image`"), "{reason}");
+    }
 }
 
 #[test]
@@ -69,6 +94,63 @@ fn an_artifact_without_shapes_takes_those_of_its_model() {
     let raw = run(&Request { raw: true, ..compared }, of_others().context()).unwrap().1.outputs;
     let ours = run(&Request { raw: true, ..request(source(), "x.npy") }, Memory::with_digits().context());
     assert_eq!(raw, ours.unwrap().1.outputs);
+}
+
+/// Compiles a model, adds its files, and returns the path of its manifest.
+fn compiled(source: &Source, files: &mut Memory) -> String {
+    let (_, artifact) = compile(source, files.context()).unwrap();
+    let manifest = artifact[0].name.clone();
+    files.0.extend(artifact.into_iter().map(|file| (file.name, file.bytes)));
+    manifest
+}
+
+#[test]
+fn the_model_of_an_artifact_is_read_as_when_it_was_compiled() {
+    let mut files = Memory::with_digits();
+    // On opu, the artifact has segments.
+    for target in ["tcu", "opu", "drra:3x4+ext", "pccx"] {
+        let two = ModelOptions { batch: Some(2), ..ModelOptions::default() };
+        let manifest = compiled(&Source { model: two, ..digits(target) }, &mut files);
+        let beside = Request {
+            model: Some("digits.onnx".into()),
+            ..request(Source::artifact(manifest.as_str()), "random:1")
+        };
+        let (report, _) = run(&beside, files.context()).unwrap();
+        assert!(report.comparison.is_some(), "{target}");
+        // Given options take precedence.
+        let mut other = beside;
+        other.source.model.batch = Some(3);
+        let error = run(&other, files.context()).unwrap_err().to_string();
+        assert!(error.contains("its `image` of shape [3, 1, 8, 8] does not fit"), "{target}: {error}");
+    }
+}
+
+#[test]
+fn an_artifact_is_compared_with_its_model_in_the_same_resize_mode() {
+    let mut files = Memory::default();
+    let resize = &include_bytes!("../../../../tests/filetests/models/resize.onnx")[..];
+    files.0.insert("resize.onnx".into(), resize.to_vec());
+    let half = ModelOptions { resize_half_pixel: Some(true), ..ModelOptions::default() };
+    let mut source = Source { model: half.clone(), ..Source::model("resize.onnx", "tcu") };
+    let manifest = compiled(&source, &mut files);
+    let mut beside =
+        Request { model: Some("resize.onnx".into()), ..request(Source::artifact(manifest), "random:1") };
+    let error = |beside: &Request, files: &Memory| {
+        run(beside, files.context()).unwrap().0.comparison.unwrap().max_abs_error
+    };
+    // Measured: 0.004 in this mode, 0.469 in the other one.
+    assert!(error(&beside, &files) < 0.01);
+    // The file of an older version, which does not contain the mode: the one of the other mode.
+    let sidecar = beside.source.path.replace(".tmodel", ".npukit.json");
+    assert!(String::from_utf8_lossy(&files.0[&sidecar]).contains("\"resize_half_pixel\":true"));
+    source.model = ModelOptions::default();
+    compiled(&source, &mut files);
+    assert!(!String::from_utf8_lossy(&files.0[&sidecar]).contains("reading"));
+    beside.source.model = half;
+    assert!(error(&beside, &files) > 0.1, "the given mode is used");
+    beside.model = None;
+    let refused = run(&beside, files.context()).unwrap_err();
+    assert!(matches!(refused, Error::NeedlessOption { .. }), "{refused}");
 }
 
 #[test]

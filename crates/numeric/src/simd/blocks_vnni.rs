@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 use std::array;
 
-use super::block_row::{BlockRow, BlockWeights, WEIGHT_BLOCK_BYTES};
+use super::block_row::{BlockRow, BlockWeights, CHUNK, ROWS, WEIGHT_BLOCK_BYTES};
 use super::vector::Vnni;
 
 /// Weight rows in a panel.
@@ -146,20 +146,27 @@ fn tile<const M: usize>(
             *sums = load(&out[m * pitch..]);
         }
     }
+    // No closures below: library functions that call them are compiled without the features, and
+    // not inlined.
+    let chunks = x.map(|x| &x.chunks[first / CHUNK..]);
     for (b, weights) in panel.iter().enumerate() {
-        let blocks = x.map(|x| x.block(first + b));
+        let (place, b) = (b / CHUNK, b % CHUNK);
+        let mut four_blocks = [&chunks[0][place]; M];
         let mut products = [_mm512_setzero_si512(); M];
         for m in 0..M {
-            products[m] = _mm512_set1_epi32(blocks[m].1);
+            four_blocks[m] = &chunks[m][place];
+            // A lane has a whole block; a start is for a quarter of it.
+            products[m] = _mm512_set1_epi32(ROWS as i32 * four_blocks[m].starts[b][0]);
         }
         for d in 0..weights.len() / 2 {
-            for (products, ([even, odd], ..)) in products.iter_mut().zip(&blocks) {
-                *products = _mm512_dpbusd_epi32(*products, weights[2 * d], four(even, d));
-                *products = _mm512_dpbusd_epi32(*products, weights[2 * d + 1], four(odd, d));
+            for m in 0..M {
+                let (even, odd) = (&four_blocks[m].even[b], &four_blocks[m].odd[b]);
+                products[m] = _mm512_dpbusd_epi32(products[m], weights[2 * d], four(even, d));
+                products[m] = _mm512_dpbusd_epi32(products[m], weights[2 * d + 1], four(odd, d));
             }
         }
         for m in 0..M {
-            let scales = _mm512_mul_ps(_mm512_set1_ps(blocks[m].2), factors);
+            let scales = _mm512_mul_ps(_mm512_set1_ps(four_blocks[m].scales[b][0]), factors);
             sums[m] = _mm512_add_ps(sums[m], _mm512_mul_ps(_mm512_cvtepi32_ps(products[m]), scales));
         }
     }
@@ -172,8 +179,8 @@ fn tile<const M: usize>(
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn four(values: &[i8; WEIGHT_BLOCK_BYTES], d: usize) -> __m512i {
-    let four = values.as_chunks::<4>().0[d];
-    _mm512_set1_epi32(i32::from_le_bytes(four.map(i8::cast_unsigned)))
+    let [a, b, c, d] = values.as_chunks::<4>().0[d];
+    _mm512_set1_epi32(i32::from_le_bytes([a as u8, b as u8, c as u8, d as u8]))
 }
 
 #[inline]

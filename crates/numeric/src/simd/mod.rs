@@ -9,7 +9,8 @@
 //!   processors with dot products of bytes.
 //! - [`block_product`]: products of 4-bit weights and 8-bit activations in blocks.
 //! - [`Bf16`]: operations on vectors of BF16 patterns.
-//! - [`float_product`]: products of float matrices.
+//! - [`float_product`]: products of float matrices, summed in order.
+//! - [`dot_products`]: products of rows, in 16 partial sums.
 //! - [`small_products`]: products of elements of the prime field and small integers.
 //! - [`sha256_blocks`] hashes.
 
@@ -24,6 +25,7 @@ mod blocks_avx512;
 mod blocks_vnni;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
+mod dots;
 mod floats;
 #[cfg(target_arch = "x86_64")]
 mod fused;
@@ -40,6 +42,17 @@ mod small;
 mod vector;
 mod weights;
 
+/// Returns random numbers of three magnitudes. Their sums round at every step, so that another
+/// order or a fused step changes the result.
+#[cfg(test)]
+fn rounding_numbers(seed: u64) -> impl FnMut() -> f32 {
+    let mut random = crate::SplitMix64::new(seed);
+    move || {
+        let magnitude = [1.0, 1e-3, 1e4][(random.bits() % 3) as usize];
+        random.between(-1.0, 1.0) as f32 * magnitude
+    }
+}
+
 /// Output lanes of a tile for wide arrays.
 const WIDE: usize = 16;
 /// Output lanes of a tile for narrow arrays.
@@ -48,6 +61,7 @@ const NARROW: usize = 8;
 pub use bf16::{Bf16, Scaling};
 pub use block_row::{BLOCK, BlockRow, BlockWeights, WEIGHT_BLOCK_BYTES};
 pub use blocks::{block_product, block_product_on};
+pub use dots::{dot, dot_products, dot_products_on};
 pub use floats::{PANEL, Panel, float_product, float_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};

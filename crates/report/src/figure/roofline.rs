@@ -24,10 +24,10 @@ impl<'a> Spot<'a> {
 }
 
 /// Returns the multiply-accumulates per cycle with all multipliers busy, derived from the layers;
-/// `None` if no layer has any. Layers that need fewer multiplications than their
-/// multiply-accumulates give larger quotients.
+/// `None` if no layer has any.
 fn peak(time: &TimeReport) -> Option<f64> {
-    let peak = |layer: &LayerTime| layer.macs as f64 / (layer.utilization * layer.span_cycles() as f64);
+    let peak =
+        |layer: &LayerTime| layer.macs_computed as f64 / (layer.utilization * layer.span_cycles() as f64);
     let peaks = time.layers.iter().map(peak).filter(|peak| peak.is_finite() && *peak > 0.0);
     peaks.min_by(f64::total_cmp)
 }
@@ -87,7 +87,8 @@ mod tests {
         let utilization = macs as f64 / (256.0 * cycles as f64);
         LayerTime {
             name: name.to_owned(),
-            macs,
+            macs: 4 * macs,
+            macs_computed: macs,
             cycles,
             share: 0.5,
             utilization,

@@ -6,14 +6,20 @@ use std::sync::Arc;
 use npukit_graph::quantize::Quantization;
 use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
+use serde_json::{Map, Value};
 
 use crate::files::cache::Cache;
+
+/// Options with which a model was read, by name. Targets store them in artifacts unread.
+pub type ModelReading = Map<String, Value>;
 
 /// Options of a compilation beyond the model.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// File name of the model; artifacts are named after it.
     pub model_name: String,
+    /// Options with which the model was read; empty for the defaults.
+    pub reading: ModelReading,
     /// Target-specific options, by name.
     pub options: BTreeMap<String, String>,
     /// Whether the graph comes from [`Instance::prepare`](crate::Instance::prepare) and must be

@@ -8,10 +8,12 @@ pub mod info;
 pub mod text;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use npukit_asm::Experiment;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
+use npukit_graph::language::Model;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
@@ -21,6 +23,7 @@ use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::files::read::{Reader, bytes_of};
 use crate::lint::{Finding, Linted, raw_numbers};
+use crate::report::language::{LanguageTime, LanguageTimeOptions};
 use crate::rtl::{Circuit, Defects};
 use asm_program::{AsmOptions, AsmProgram};
 use compile_estimate::CompileEstimate;
@@ -130,6 +133,21 @@ pub trait Instance: Send + Sync {
         _options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
         Err(self.info().unsupported("generate"))
+    }
+
+    /// Returns the time of a language model for lengths of text and numbers of texts. Only the
+    /// shapes and formats of the weights are used.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] if the target cannot time language models; a model whose sizes
+    /// do not fit the machine; invalid options.
+    fn language_time(
+        &self,
+        _model: &Arc<Model>,
+        _options: &LanguageTimeOptions,
+    ) -> Result<LanguageTime, TargetError> {
+        Err(self.info().unsupported("time of a language model"))
     }
 
     /// Returns the compiler's intermediate form after `stage`, as text.

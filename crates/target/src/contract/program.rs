@@ -8,6 +8,7 @@ use npukit_graph::rescale::Scales;
 use npukit_numeric::Tensor;
 use npukit_trace::{MemoryMap, Recorder};
 
+use crate::config::compile_options::ModelReading;
 use crate::config::run_options::RunOptions;
 use crate::contract::bounds::BoundedProgram;
 use crate::contract::cosim::{CosimJudge, CosimOptions};
@@ -64,6 +65,8 @@ pub struct ProgramInfo {
     pub inputs: Vec<Port>,
     /// Outputs, with the shape of one sample.
     pub outputs: Vec<Port>,
+    /// Names of the inputs whose integers the host converts to real numbers: they are not indices.
+    pub real_inputs: Vec<String>,
     /// Layers in order, with the values of the compiled graph that they compute. Empty if unknown,
     /// because the program was read from files.
     ///
@@ -82,6 +85,8 @@ pub struct ProgramInfo {
     pub segments: Option<usize>,
     /// Forms that [`Compiled::write_time`] can write.
     pub time_forms: &'static [TimeForm],
+    /// Options with which its model was read; empty for the defaults, and if unknown.
+    pub reading: ModelReading,
 }
 
 impl ProgramInfo {
@@ -93,11 +98,13 @@ impl ProgramInfo {
             report,
             inputs,
             outputs,
+            real_inputs: Vec::new(),
             layers: Vec::new(),
             scales: Scales::new(),
             host_macs: 0,
             segments: None,
             time_forms: &[],
+            reading: ModelReading::new(),
         }
     }
 

@@ -67,7 +67,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Returns the share of the multipliers' time spent on the model's work, 0 to 1.
+    /// Returns the share of the multipliers' time spent on `macs` multiply-accumulates, 0 to 1.
     pub fn utilization(&self, macs: u64, cycles: u64) -> f64 {
         ratio(macs as f64, self.multipliers as f64 * cycles as f64)
     }
@@ -82,7 +82,7 @@ impl Whole {
     pub fn layer(&self, work: &LayerWork<'_>, time: &LayerCycles) -> LayerTime {
         let LayerCycles { instructions, cycles, span, array_busy, memory } = *time;
         let span_cycles = span.map_or(cycles, CycleSpan::cycles);
-        let macs = self.done(work.macs, array_busy);
+        let macs_computed = self.computed(work.macs, array_busy);
         LayerTime {
             name: work.name.to_owned(),
             instructions,
@@ -92,14 +92,15 @@ impl Whole {
             array_busy,
             share: share(cycles, self.cycles),
             macs: work.macs,
-            utilization: self.utilization(macs, span_cycles),
-            roofline: self.roofline(macs, memory, span_cycles),
+            macs_computed,
+            utilization: self.utilization(macs_computed, span_cycles),
+            roofline: self.roofline(macs_computed, memory, span_cycles),
         }
     }
 
     /// Returns the multiply-accumulates of the model that the multipliers do in `busy` cycles. They
     /// are fewer than `macs` if the program computes the same with less work.
-    fn done(&self, macs: u64, busy: Option<u64>) -> u64 {
+    fn computed(&self, macs: u64, busy: Option<u64>) -> u64 {
         busy.map_or(macs, |busy| macs.min(busy.saturating_mul(self.multipliers)))
     }
 
@@ -180,21 +181,23 @@ impl<'a> Breakdown<'a> {
         self.whole.cycles
     }
 
-    /// Returns the share of the multipliers' time spent on the model's work; `None` if unknown.
+    /// Returns the share of the multipliers' time spent on [`Self::macs_computed`]; `None` if they
+    /// are unknown.
     pub fn utilization(&self) -> Option<f64> {
         self.utilization_over(self.whole.cycles)
     }
 
     /// Returns the utilization if the program took `cycles`; `None` if the work is unknown.
     pub fn utilization_over(&self, cycles: u64) -> Option<f64> {
-        self.done().map(|macs| self.whole.utilization(macs, cycles))
+        self.macs_computed().map(|macs| self.whole.utilization(macs, cycles))
     }
 
-    /// Returns the multiply-accumulates that the multipliers do for all layers; `None` if unknown.
-    fn done(&self) -> Option<u64> {
+    /// Returns the multiply-accumulates of the model that the multipliers do for all layers; `None`
+    /// if unknown.
+    pub fn macs_computed(&self) -> Option<u64> {
         let layers = self.work.iter().zip(&self.layers);
-        let done = layers.map(|(work, sum)| self.whole.done(work.macs, Some(sum.compute))).sum();
-        (!self.work.is_empty()).then_some(done)
+        let macs = layers.map(|(work, sum)| self.whole.computed(work.macs, Some(sum.compute))).sum();
+        (!self.work.is_empty()).then_some(macs)
     }
 
     /// Returns the roofline of the whole program, computed from the model's work, or from the
@@ -202,7 +205,7 @@ impl<'a> Breakdown<'a> {
     pub fn roofline(&self) -> Roofline {
         let Sum { compute, cycles, .. } = self.sum;
         let memory = self.sum.memory();
-        self.done().map_or_else(
+        self.macs_computed().map_or_else(
             || Roofline::new(compute, memory, cycles),
             |macs| self.whole.roofline(macs, memory, cycles),
         )
@@ -272,7 +275,7 @@ mod tests {
     fn layers_and_kinds_add_up_to_the_whole() {
         let work = [LayerWork { name: "a", macs: 0 }, LayerWork { name: "b", macs: 400 }];
         let breakdown = Breakdown::new(&work, &SPENT, 16);
-        assert_eq!((breakdown.cycles(), breakdown.done()), (50, Some(400)));
+        assert_eq!((breakdown.cycles(), breakdown.macs_computed()), (50, Some(400)));
         assert_eq!(breakdown.utilization(), Some(0.5));
         let layers = breakdown.layers();
         let cycles: Vec<_> = layers.iter().map(|layer| (&layer.name[..], layer.cycles)).collect();
@@ -285,6 +288,18 @@ mod tests {
         assert_eq!((kinds.len(), kinds[1].instructions, kinds[1].vectors, kinds[1].cycles), (2, 2, 6, 20));
         assert_eq!(breakdown.instructions()[2], InstructionTime { layer: Some(2), kind: 1, cycles: 10 });
         assert_eq!((breakdown.roofline().compute, breakdown.roofline().memory), (25, 6));
+    }
+
+    /// A program that computes a quarter of the model's products reports that quarter.
+    #[test]
+    fn utilization_is_the_share_of_the_products_that_are_computed() {
+        let work = [LayerWork { name: "a", macs: 0 }, LayerWork { name: "strided", macs: 4 * 480 }];
+        let breakdown = Breakdown::new(&work, &SPENT, 16);
+        assert_eq!(breakdown.macs_computed(), Some(480));
+        assert_eq!(breakdown.utilization(), Some(480.0 / (16.0 * 50.0)));
+        let layer = &breakdown.layers()[1];
+        assert_eq!((layer.macs, layer.macs_computed), (1920, 480));
+        assert_eq!(layer.utilization, 480.0 / (16.0 * 34.0));
     }
 
     #[test]

@@ -64,7 +64,8 @@ pub struct Pace {
     pub cycles: Option<u64>,
     /// Milliseconds at the clock; `None` if the clock is unknown.
     pub milliseconds: Option<f64>,
-    /// Share of the multipliers' time spent on the model's work; `None` if the work is unknown.
+    /// Share of the multipliers' time spent on the products that the program computes; `None` if
+    /// they are unknown.
     pub utilization: Option<f64>,
 }
 
@@ -177,7 +178,10 @@ pub struct LayerTime {
     pub share: f64,
     /// Multiply-accumulates of the model.
     pub macs: u64,
-    /// Share of the multipliers' time spent on the model's work, from the first to the last cycle,
+    /// Multiply-accumulates of `macs` that the program computes; products without effect on an
+    /// output may be left out.
+    pub macs_computed: u64,
+    /// Share of the multipliers' time spent on `macs_computed`, from the first to the last cycle,
     /// 0 to 1.
     pub utilization: f64,
     /// Lower bounds of the cycles.
@@ -270,7 +274,9 @@ pub struct TimeReport {
     pub clock_mhz: Option<f64>,
     /// Source of the clock figure.
     pub clock_source: Option<String>,
-    /// Share of the multipliers' time spent on the model's work; null if the work is unknown.
+    /// Sum of `macs_computed` over all layers; null if the work is unknown.
+    pub macs_computed: Option<u64>,
+    /// Share of the multipliers' time spent on `macs_computed`; null if the work is unknown.
     pub utilization: Option<f64>,
     /// Share of the cycles in which the array received a vector.
     pub array_busy: f64,

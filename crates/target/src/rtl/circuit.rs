@@ -88,6 +88,17 @@ impl TestBench {
     }
 }
 
+/// A bank of memory that a circuit reads and writes through a bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// Name in the drivers' `board.json`.
+    pub name: &'static str,
+    /// Prefix of the bus.
+    pub bus: &'static str,
+    /// Size of the bank in bytes.
+    pub bytes: u64,
+}
+
 /// An accelerator as a circuit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuit {
@@ -107,6 +118,13 @@ pub struct Circuit {
     pub ports: Vec<Port>,
     /// Prefixes of the ports that are buses.
     pub buses: Vec<&'static str>,
+    /// Banks of memory, each with its bus.
+    pub banks: Vec<Bank>,
+    /// Number of performance samples in a packet of the sample stream.
+    pub sample_block: u32,
+    /// Files that make a system around the circuit with open tools, and its firmware, with names
+    /// relative to `drivers`; empty if there is none.
+    pub system: &'static [Source],
     /// Test bench for simulation.
     pub bench: TestBench,
     /// FPGA of the board, if known.
@@ -158,8 +176,11 @@ pub(crate) mod tests {
                 Source { name: "unit.sv", text: "module unit; endmodule\n" },
             ],
             parameters: vec![Parameter::integer("DEPTH", 8), Parameter::sized("LOSES", 1, 1)],
-            ports: [vec![Port::input("clock"), Port::input("reset")], stream("in", false, 16)].concat(),
+            ports: [vec![Port::input("clk_i"), Port::input("rst_i")], stream("in", false, 16)].concat(),
             buses: vec!["in"],
+            banks: Vec::new(),
+            sample_block: 64,
+            system: &[],
             bench: TestBench {
                 module: "unit_bench",
                 modules: &[Source { name: "unit_bench.sv", text: "module unit_bench; endmodule\n" }],

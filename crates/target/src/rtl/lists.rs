@@ -1,8 +1,8 @@
-//! Lists of a circuit's files for tools: a plain list, a FuseSoC core, and scripts for Yosys and
-//! Vivado.
+//! Lists of a circuit's files for tools: a plain list, a FuseSoC core, and a script for Yosys. The
+//! script for Vivado is in [`vivado`](super::vivado).
 
 use crate::rtl::circuit::{Circuit, File, Source};
-use crate::rtl::escape::{comment, tcl, yaml};
+use crate::rtl::escape::{comment, yaml};
 
 /// Oldest Yosys version tested that reads circuits. The script first checks the required feature,
 /// arrays of words in a module.
@@ -17,12 +17,12 @@ impl Circuit {
             file("core", self.fusesoc_core()),
             file("ys", self.yosys_script()),
         ];
-        lists.extend(self.part.map(|part| file("tcl", self.vivado_script(part))));
+        lists.extend(self.part.and_then(|part| Some(file("tcl", self.vivado_script(part)?))));
         lists
     }
 
     /// Returns the names of the sources in order, the top last.
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.name.to_owned());
         sources.chain([format!("{}.sv", self.top())]).collect()
     }
@@ -121,59 +121,16 @@ parameters:
              write_json {name}.json\n"
         )
     }
-
-    /// Returns a script that packages the top as an IP block for Vivado.
-    fn vivado_script(&self, part: &str) -> String {
-        let Self { name, module, .. } = self;
-        let (instance, top) = (comment(&self.instance), self.top());
-        let (displayed, description) = (tcl(&self.instance), tcl(&self.summary));
-        let names: String = self.names().iter().map(|file| format!("  {file} \\\n")).collect();
-        let buses: String = self
-            .buses
-            .iter()
-            .map(|bus| format!("ipx::associate_bus_interfaces -busif {bus} -clock clock $core\n"))
-            .collect();
-        let period = self.clock_mhz.filter(|mhz| *mhz > 0.0);
-        let clock = period.map_or_else(String::new, |mhz| {
-            format!("set_property value {:.0} [ipx::add_bus_parameter FREQ_HZ $clock]\n", mhz * 1e6)
-        });
-        format!(
-            "# Packages {instance} as an IP block for Vivado; run in the folder of this file:
-#   vivado -mode batch -source {name}.tcl
-#
-# This script has not been run in Vivado yet, since npukit is built and tested without Vivado. It follows the
-# documented commands of the packager. Please report necessary changes.
-set sources [list \\
-{names}]
-create_project -force -part {part} {name} vivado
-add_files $sources
-set_property file_type SystemVerilog [get_files *.sv]
-set_property top {top} [current_fileset]
-update_compile_order -fileset sources_1
-ipx::package_project -root_dir vivado/{top} -vendor npukit -library {module} -taxonomy /UserIP -import_files -force
-set core [ipx::current_core]
-set_property name {top} $core
-set_property display_name {displayed} $core
-set_property description {description} $core
-ipx::infer_bus_interface clock xilinx.com:signal:clock_rtl:1.0 $core
-ipx::infer_bus_interface reset xilinx.com:signal:reset_rtl:1.0 $core
-set clock [ipx::get_bus_interfaces clock -of_objects $core]
-{clock}set reset [ipx::get_bus_interfaces reset -of_objects $core]
-set_property value ACTIVE_HIGH [ipx::add_bus_parameter POLARITY $reset]
-{buses}ipx::create_xgui_files $core
-ipx::update_checksums $core
-ipx::check_integrity $core
-ipx::save_core $core
-"
-        )
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use crate::rtl::circuit::Circuit;
     use crate::rtl::circuit::tests::example;
     use crate::rtl::escape::tests::NAMES;
+    use crate::rtl::vivado::VIVADO_BOARDS;
+    use crate::rtl::vivado::tests::system;
 
     fn text(circuit: &Circuit, ending: &str) -> Option<String> {
         circuit.lists().into_iter().find(|file| file.name.ends_with(ending)).map(|file| file.text)
@@ -194,16 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_packaged_for_a_known_board_only() {
-        let circuit = example();
-        let script = text(&circuit, ".tcl").unwrap_or_default();
-        assert!(script.contains("This script has not been run in Vivado"), "{script}");
-        assert!(script.contains("-part xc7z020clg400-1 "), "{script}");
-        assert!(
-            script.contains("set_property value 50000000 [ipx::add_bus_parameter FREQ_HZ $clock]\n"),
-            "{script}"
-        );
-        let unknown = Circuit { part: None, family: None, clock_mhz: None, ..circuit };
+    fn a_circuit_without_a_board_has_no_script_of_a_maker() {
+        let unknown = Circuit { part: None, family: None, clock_mhz: None, ..example() };
         assert_eq!(text(&unknown, ".tcl"), None);
         assert!(text(&unknown, ".ys").unwrap_or_default().contains("\nsynth -top "));
     }
@@ -211,16 +160,18 @@ mod tests {
     /// Returns the lines of all files of a circuit, except lines that contain its name or summary
     /// on purpose.
     fn lines(circuit: &Circuit, is_listed: impl Fn(&str) -> bool) -> Vec<String> {
+        let board = &VIVADO_BOARDS[0];
         let lines = circuit
             .files()
             .into_iter()
+            .chain(circuit.vivado_board(board).unwrap())
             .flat_map(|file| file.text.split('\n').map(str::to_owned).collect::<Vec<_>>());
         lines.filter(|line| !is_listed(line)).collect()
     }
 
     #[test]
     fn names_say_nothing_to_tools() {
-        let plain = example();
+        let plain = system();
         // Comments and quoted words are covered by the tests of `escape`.
         let is_listed = |line: &str| {
             let line = line.trim_start();

@@ -37,8 +37,8 @@ mod tests {
 //
 // Written by `npu rtl`, with all parameters of the instance.
 module top_small_depth_8 (
-    input  logic clock,
-    input  logic reset,
+    input  logic clk_i,
+    input  logic rst_i,
     input  logic in_tvalid,
     output logic in_tready,
     input  logic [15:0] in_tdata,
@@ -50,8 +50,8 @@ module top_small_depth_8 (
       .DEPTH(8),
       .LOSES(1'd1)
   ) unit (
-      .clock(clock),
-      .reset(reset),
+      .clk_i(clk_i),
+      .rst_i(rst_i),
       .in_tvalid(in_tvalid),
       .in_tready(in_tready),
       .in_tdata(in_tdata),

@@ -140,13 +140,9 @@ impl Instance for SegmentedInstance {
         let parts = self.parts(graph, options, chip, |graph| Part::Host(Box::new(graph)))?;
         let model = Some(&options.model_name).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
         let stem = artifact_stem(model, self.info.instance());
-        Ok(Box::new(SegmentedProgram::new(
-            stem,
-            self.info.name.clone(),
-            graph,
-            parts,
-            self.plan.reasons.clone(),
-        )))
+        let (target, reasons) = (self.info.name.clone(), self.plan.reasons.clone());
+        let program = SegmentedProgram::new(stem, target, graph, parts, reasons);
+        Ok(Box::new(SegmentedProgram { reading: options.reading.clone(), ..program }))
     }
 
     fn estimate(&self, graph: &Graph, options: &CompileOptions) -> Result<CompileEstimate, TargetError> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::program::{End, Part, SegmentedProgram};
 use super::{ManifestError, SegmentError};
+use crate::config::compile_options::ModelReading;
 use crate::contract::convert::to_element;
 use crate::contract::program::Compiled;
 use crate::diagnosis::ErrorLocation;
@@ -40,6 +41,9 @@ struct Manifest {
     macs_on_chip: u64,
     inputs: Vec<ValueRecord>,
     outputs: Vec<ValueRecord>,
+    /// Options with which the model was read.
+    #[serde(default, skip_serializing_if = "ModelReading::is_empty")]
+    reading: ModelReading,
     /// Parts in execution order.
     parts: Vec<WrittenPart>,
     /// File of the host's constants, if there are any.
@@ -111,6 +115,7 @@ pub(super) fn write(program: &SegmentedProgram) -> Result<Vec<ArtifactFile>, Tar
         macs_on_chip: program.macs.saturating_sub(program.info().host_macs),
         inputs: program.inputs.iter().map(end).collect(),
         outputs: program.outputs.iter().map(end).collect(),
+        reading: program.reading.clone(),
         parts,
         constants: name,
         sha256: Parts::of(&files),
@@ -255,6 +260,7 @@ pub fn load_segments(
         parts,
         reasons,
         macs: manifest.macs,
+        reading: manifest.reading,
         known: HashSet::new(),
         info: OnceLock::new(),
     }))

@@ -12,6 +12,7 @@ use npukit_graph::{Graph, Node, Operator, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 
 use super::{SegmentError, manifest};
+use crate::config::compile_options::ModelReading;
 use crate::config::run_options::RunOptions;
 use crate::contract::convert::{as_element, to_element};
 use crate::contract::cosim::{CosimJudge, CosimOptions};
@@ -54,6 +55,8 @@ pub(super) struct SegmentedProgram {
     pub reasons: BTreeMap<String, String>,
     /// Multiply-accumulates of the model.
     pub macs: u64,
+    /// Options with which the model was read.
+    pub reading: ModelReading,
     /// Names of the model's values in which layers may end; empty for a program that was read from
     /// files.
     pub known: HashSet<String>,
@@ -87,6 +90,7 @@ impl SegmentedProgram {
             parts,
             reasons,
             macs: graph.macs(),
+            reading: ModelReading::new(),
             known,
             info: OnceLock::new(),
         }
@@ -296,6 +300,23 @@ impl SegmentedProgram {
         }
     }
 
+    /// Whether all parts that read an integer input convert it to real numbers.
+    fn becomes_real(&self, name: &str) -> bool {
+        let of_part = |part: &Part| match part {
+            Part::Chip(compiled) => {
+                let info = compiled.info();
+                let is_read = info.inputs.iter().any(|port| port.name == *name);
+                is_read.then(|| info.real_inputs.iter().any(|real| real == name))
+            }
+            Part::Host(graph) => {
+                let input = graph.inputs.iter().find(|&&id| graph.value(id).name == *name);
+                input.map(|&id| graph.becomes_real(id))
+            }
+        };
+        let mut readers = self.parts.iter().filter_map(of_part).peekable();
+        readers.peek().is_some() && readers.all(|is_real| is_real)
+    }
+
     fn made_info(&self) -> ProgramInfo {
         let of_segments: Vec<&ProgramInfo> = self.chips().map(Compiled::info).collect();
         let host_macs = of_segments.iter().map(|info| info.host_macs);
@@ -306,9 +327,12 @@ impl SegmentedProgram {
             layer
         };
         let ports = |ends: &[End]| ends.iter().map(End::port).collect();
+        let names = || self.inputs.iter().map(|end| &end.name);
         ProgramInfo {
             host_macs: self.hosts().map(Graph::macs).chain(host_macs).fold(0, u64::saturating_add),
             host: self.host_work(),
+            reading: self.reading.clone(),
+            real_inputs: names().filter(|name| self.becomes_real(name)).cloned().collect(),
             segments: Some(segments.sum()),
             // Between segments the host has real values.
             scales: of_segments.iter().flat_map(|info| info.scales.clone()).collect(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use npukit_base::counted;
 
 use crate::report::breakdown::share;
-use crate::report::time::{InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
+use crate::report::time::{FlagTime, InstructionTime, KindTime, Roofline, TimeReport, UnitTime};
 
 /// Returns the time of segments that run in sequence; `host_steps` host steps in between are not
 /// timed.
@@ -22,7 +22,9 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
             (all.clock_mhz, all.clock_source) = (time.clock_mhz, time.clock_source.clone());
             all.milliseconds = Some(0.0);
             all.activity = time.activity;
+            all.macs_computed = time.macs_computed;
         } else {
+            all.macs_computed = all.macs_computed.zip(time.macs_computed).map(|(sum, more)| sum + more);
             all.activity = all.activity.zip(time.activity).and_then(|(sum, more)| sum.join(more));
         }
         for (model, cycles) in &time.cycles {
@@ -40,11 +42,7 @@ pub(super) fn sum(times: Vec<TimeReport>, host_steps: usize) -> TimeReport {
             layer
         }));
         add_units(&mut all.units, time.units);
-        all.flags.extend(time.flags.into_iter().map(|mut flag| {
-            flag.first_instruction += instructions;
-            flag.first_cycle += before;
-            flag
-        }));
+        add_flags(&mut all.flags, time.flags, instructions, before);
         instructions += time.instructions.len();
         all.instructions.extend(time.instructions.into_iter().map(|one| InstructionTime {
             layer: one.layer.map(|layer| layer + layers),
@@ -124,6 +122,20 @@ fn add_kinds(all: &mut Vec<KindTime>, more: Vec<KindTime>) -> Vec<usize> {
     more.into_iter().map(&mut place).collect()
 }
 
+/// Adds flags by name. The new ones rose after `instructions` and `cycles` of earlier segments.
+fn add_flags(all: &mut Vec<FlagTime>, more: Vec<FlagTime>, instructions: usize, cycles: u64) {
+    for mut flag in more {
+        if let Some(known) = all.iter_mut().find(|known| known.flag == flag.flag) {
+            known.times += flag.times;
+            known.cycles += flag.cycles;
+        } else {
+            flag.first_instruction += instructions;
+            flag.first_cycle += cycles;
+            all.push(flag);
+        }
+    }
+}
+
 fn add_units(all: &mut Vec<UnitTime>, more: Vec<UnitTime>) {
     for unit in more {
         let Some(known) = all.iter_mut().find(|known| known.unit == unit.unit) else {
@@ -152,11 +164,19 @@ mod tests {
             cycles: [("hw".to_owned(), cycles)].into(),
             clock: "hw".to_owned(),
             milliseconds: Some(cycles as f64),
+            macs_computed: Some(cycles),
             utilization: Some(utilization),
             roofline: Roofline::new(cycles / 2, 1, cycles),
             layers: vec![LayerTime { name: name.to_owned(), cycles, ..LayerTime::default() }],
             kinds: vec![KindTime { kind: "k".into(), instructions: 1, vectors: 2, cycles, share: 1.0 }],
             instructions: vec![InstructionTime { layer: Some(0), kind: 0, cycles }],
+            flags: vec![FlagTime {
+                flag: "f".into(),
+                times: 2,
+                cycles,
+                first_instruction: 0,
+                first_cycle: 5,
+            }],
             ..TimeReport::default()
         }
     }
@@ -166,9 +186,12 @@ mod tests {
         let all = sum(vec![time("a", 30, 0.5), time("b", 10, 0.1)], 3);
         assert_eq!((cycles(&all), all.milliseconds, all.roofline.compute), (40, Some(40.0), 20));
         assert!((all.utilization.unwrap_or_default() - 0.4).abs() < 1e-12);
+        assert_eq!(all.macs_computed, Some(40));
         assert_eq!(all.layers.iter().map(|layer| layer.share).collect::<Vec<_>>(), [0.75, 0.25]);
         assert_eq!((all.kinds.len(), all.kinds[0].cycles, all.kinds[0].share), (1, 40, 1.0));
         assert_eq!(all.instructions[1].layer, Some(1));
+        let flag = FlagTime { flag: "f".into(), times: 4, cycles: 40, first_instruction: 0, first_cycle: 5 };
+        assert_eq!(all.flags, [flag]);
         assert!(all.notes[0].contains("2 segments") && all.notes[0].contains("3 steps on the host"));
         assert_eq!(sum(vec![time("a", 30, 0.5), TimeReport::default()], 0).utilization, None);
     }

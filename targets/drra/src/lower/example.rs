@@ -24,3 +24,14 @@ pub(crate) fn executable(fabric: &str) -> Executable {
     fabric.options.extensions = true;
     Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap()
 }
+
+/// Returns the executable once for each instruction of a kernel, without that instruction.
+pub(crate) fn without_one_instruction(whole: &Executable, kernel: usize) -> impl Iterator<Item = Executable> {
+    let cells = whole.kernels[kernel].compiled.program.cells.iter();
+    let instructions = cells.flat_map(|(&place, words)| (0..words.len()).map(move |at| (place, at)));
+    instructions.map(move |(place, at)| {
+        let mut executable = whole.clone();
+        executable.kernels[kernel].compiled.program.cells.get_mut(&place).unwrap().remove(at);
+        executable
+    })
+}

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use npukit_numeric::Products;
 use npukit_target::UninitMemory;
 use npukit_target::sim::garbage;
+use rayon::prelude::*;
 
 use crate::config::fabric::ROW_WORDS;
 use crate::config::revision::Revision;
@@ -19,7 +20,7 @@ use crate::machine::exec::traced::{Operation, Record, Traced, TracedOperation};
 use crate::machine::exec::word::Word;
 use crate::machine::{Buffer, LoadError, Machine, Run};
 use crate::program::call::Call;
-use crate::program::driver::{Called, Fill, Kernels};
+use crate::program::driver::{Called, Filled, Kernels};
 use crate::program::executable::{CallError, Executable, ExecuteError};
 use writer::Writer;
 
@@ -148,7 +149,7 @@ impl Recorder<'_> {
         }
         self.machine.reload(&self.executable.kernels[kernel].compiled.program)?;
         let tape = Tape::record(&mut self.machine, call)?;
-        let setting = self.machine.setting();
+        let setting = self.machine.setting().text();
         let is_settled = matches!(&self.last, Some((_, before, _)) if *before == setting);
         self.last = Some((kernel, setting, is_settled));
         if *self.tapes.entry(key).or_insert_with(|| tape.clone()) == tape {
@@ -200,19 +201,21 @@ impl Tape {
 }
 
 impl Kernels<FieldWord> for Player<'_> {
-    fn call(
-        &self,
-        call: &Call,
-        number: usize,
-        fill: Fill<'_, FieldWord>,
-    ) -> Result<Called<FieldWord>, CallError> {
+    fn calls(&self, calls: &[Filled<'_, FieldWord>]) -> Result<Vec<Called<FieldWord>>, CallError> {
+        calls.par_iter().map(|call| self.call(call)).collect()
+    }
+}
+
+impl Player<'_> {
+    fn call(&self, filled: &Filled<'_, FieldWord>) -> Result<Called<FieldWord>, CallError> {
+        let Filled { call, kernel, fill } = filled;
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Default: more calls are in progress than ever before.
         let mut words =
             free.unwrap_or_else(|| Words { input: Buffer::new("input", self.tapes.depth), made: Vec::new() });
         fill(&mut words.input)?;
         let (tape, mut next) =
-            (&self.tapes.tapes[&Key::new(number, call)], garbage(self.seed.wrapping_add(number as u64)));
+            (&self.tapes.tapes[&Key::new(*kernel, call)], garbage(self.seed.wrapping_add(*kernel as u64)));
         let Words { input, made, .. } = &mut words;
         tape.play(input.words(), || FieldWord::garbage(next()), made);
         let column = |column: &Vec<Place>| column.iter().map(|place| place.of(input.words(), made)).collect();
@@ -228,7 +231,7 @@ mod tests {
     use npukit_numeric::Element;
 
     use super::*;
-    use crate::lower::example::executable;
+    use crate::lower::example::{executable, without_one_instruction};
     use crate::program::driver::Runner;
 
     /// The reference is the fabric, simulated cycle by cycle.
@@ -256,16 +259,12 @@ mod tests {
         let last = whole.calls.last().unwrap().first().unwrap().clone();
         let number = last[0].1;
         let (mut refused, mut settled) = (0, 0);
-        for (place, words) in &whole.kernels[number].compiled.program.cells {
-            for at in 0..words.len() {
-                let mut executable = whole.clone();
-                executable.calls[0].insert(0, last.clone());
-                executable.kernels[number].compiled.program.cells.get_mut(place).unwrap().remove(at);
-                match Tapes::record(&executable, executable.fabric.options.revision) {
-                    Ok(_) => settled += 1,
-                    Err(ExecuteError::Left { kernel, .. }) => refused += usize::from(kernel == number),
-                    Err(_) => {}
-                }
+        for mut executable in without_one_instruction(&whole, number) {
+            executable.calls[0].insert(0, last.clone());
+            match Tapes::record(&executable, executable.fabric.options.revision) {
+                Ok(_) => settled += 1,
+                Err(ExecuteError::Left { kernel, .. }) => refused += usize::from(kernel == number),
+                Err(_) => {}
             }
         }
         assert!(refused > 0 && settled > 0, "{refused} refused, {settled} not");

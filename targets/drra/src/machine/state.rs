@@ -37,6 +37,37 @@ pub struct CellState<W: Word = i16> {
     pub bulk: [Bulk; SLOTS],
 }
 
+/// State of a cell, without data words and times.
+#[derive(Clone, Debug)]
+pub struct CellSetting {
+    regs: [i16; 16],
+    flags: u16,
+    ports: Ports,
+    swb: Swb,
+    /// Configurations of each dpu, and the index of the active one.
+    dpus: Vec<([DpuConfig; OPTIONS], u8)>,
+}
+
+impl<W: Word> CellState<W> {
+    pub fn setting(&self) -> CellSetting {
+        CellSetting {
+            regs: self.sequencer.regs,
+            flags: self.sequencer.flags,
+            ports: self.ports.clone(),
+            swb: self.swb.clone(),
+            dpus: self.dpus.iter().map(|dpu| (dpu.configs, dpu.config)).collect(),
+        }
+    }
+
+    pub fn take_setting(&mut self, setting: &CellSetting) {
+        (self.sequencer.regs, self.sequencer.flags) = (setting.regs, setting.flags);
+        (self.ports, self.swb) = (setting.ports.clone(), setting.swb.clone());
+        for (dpu, (configs, config)) in self.dpus.iter_mut().zip(&setting.dpus) {
+            (dpu.configs, dpu.config) = (*configs, *config);
+        }
+    }
+}
+
 /// Component that sends and receives bulk rows at a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bulk {

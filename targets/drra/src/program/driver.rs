@@ -1,13 +1,11 @@
 //! [`Runner`]: the driver's work for a sample. It moves elements, fills input buffers, calls
 //! kernels and takes results out of output buffers.
 //!
-//! Calls of a step are independent, so that as many fabrics run in parallel as there are cores.
+//! Calls of a step are independent, so that they may run in parallel.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use npukit_target::{Phase, UninitMemory};
-use rayon::prelude::*;
 
 use crate::config::fabric::{Fabric, ROW_WORDS, Row};
 use crate::config::revision::Revision;
@@ -82,16 +80,25 @@ impl Executable {
 
 /// Implementation of kernel calls.
 pub trait Kernels<W: Word>: Sync {
-    /// Calls a kernel, after `fill` has filled the input buffer.
+    /// Performs the calls of a step, with the results that they have one after the other.
     ///
     /// # Errors
     ///
     /// The machine refuses or faults.
-    fn call(&self, call: &Call, number: usize, fill: Fill<'_, W>) -> Result<Called<W>, CallError>;
+    fn calls(&self, calls: &[Filled<'_, W>]) -> Result<Vec<Called<W>>, CallError>;
 }
 
-/// Function that fills the input buffer.
-pub type Fill<'a, W> = &'a dyn Fn(&mut Buffer<W>) -> Result<(), LoadError>;
+/// Call of a kernel, with its inputs.
+pub struct Filled<'a, W> {
+    /// Rows of its inputs and results.
+    pub call: &'a Call,
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// Function that fills the input buffer.
+    pub fill: Box<Fill<'a, W>>,
+}
+
+type Fill<'a, W> = dyn Fn(&mut Buffer<W>) -> Result<(), LoadError> + Sync + 'a;
 
 /// Runs samples one after the other, with kernels on fabrics or another implementation.
 pub struct Runner<'a, W: Word = i16> {
@@ -99,24 +106,7 @@ pub struct Runner<'a, W: Word = i16> {
     kernels: Box<dyn Kernels<W> + 'a>,
 }
 
-/// Kernels that run on fabrics, cycle by cycle.
-struct Fabrics<'a, W: Word> {
-    executable: &'a Executable,
-    /// Fabric of the executable, with the revision that is simulated.
-    fabric: Fabric,
-    /// Content of unwritten fabric memories and buffers before each call.
-    unset: UninitMemory,
-    /// Idle fabrics, each with the index of its loaded kernel.
-    machines: Mutex<Vec<(usize, Machine<W>)>>,
-}
-
 impl<'a, W: Word> Runner<'a, W> {
-    /// Creates a runner on fabrics of a revision, with the given content of unwritten memory.
-    pub fn new(executable: &'a Executable, revision: Revision, unset: UninitMemory) -> Self {
-        let fabric = executable.fabric_of(revision);
-        Self::with(executable, Box::new(Fabrics { executable, fabric, unset, machines: Mutex::default() }))
-    }
-
     /// Creates a runner with another implementation of kernel calls.
     pub fn with(executable: &'a Executable, kernels: Box<dyn Kernels<W> + 'a>) -> Self {
         Self { executable, kernels }
@@ -150,48 +140,6 @@ impl<'a, W: Word> Runner<'a, W> {
             phase.advance();
         }
         Ok(SampleRun { values: driver.values, cycles, saturations })
-    }
-}
-
-impl<W: Word> Fabrics<'_, W> {
-    /// Returns a fabric with this kernel and empty buffers. Without garbage and poison, its
-    /// memories keep their contents.
-    fn machine(&self, kernel: usize) -> Result<Machine<W>, LoadError> {
-        let program = &self.executable.kernels[kernel].compiled.program;
-        let free = {
-            let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
-            let same = machines.iter().position(|(loaded, _)| *loaded == kernel);
-            same.map(|index| machines.swap_remove(index)).or_else(|| machines.pop())
-        };
-        let mut machine = match free {
-            None => Machine::of_words(&self.fabric, program)?,
-            Some((loaded, machine)) if loaded == kernel => machine,
-            Some((_, mut machine)) => {
-                machine.reload(program)?;
-                machine
-            }
-        };
-        machine.unset(match self.unset {
-            UninitMemory::Garbage(seed) => UninitMemory::Garbage(seed.wrapping_add(kernel as u64)),
-            other => other,
-        });
-        Ok(machine)
-    }
-
-    /// Returns a fabric to the pool.
-    fn free(&self, kernel: usize, machine: Machine<W>) {
-        self.machines.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, machine));
-    }
-}
-
-impl<W: Word> Kernels<W> for Fabrics<'_, W> {
-    fn call(&self, call: &Call, number: usize, fill: Fill<'_, W>) -> Result<Called<W>, CallError> {
-        let mut machine = self.machine(number)?;
-        fill(&mut machine.input)?;
-        let run = machine.run(call.kernel.limit(), &mut ())?;
-        let rows = call.taken(&machine)?;
-        self.free(number, machine);
-        Ok(Called { run, rows })
     }
 }
 
@@ -235,7 +183,7 @@ impl<W: Word> Driver<'_, W> {
         }
     }
 
-    /// Executes moves and calls in order; adjacent calls run in parallel.
+    /// Executes moves and calls in order; adjacent calls are performed together.
     fn step(
         &self,
         runner: &Runner<'_, W>,
@@ -268,7 +216,7 @@ impl<W: Word> Driver<'_, W> {
         }
     }
 
-    /// Executes all calls, on as many fabrics as there are threads.
+    /// Executes all calls, and puts their results.
     fn perform(
         &self,
         runner: &Runner<'_, W>,
@@ -277,9 +225,13 @@ impl<W: Word> Driver<'_, W> {
         result: &mut [W],
         spent: &mut Spent,
     ) -> Result<(), ExecuteError> {
-        let done: Vec<_> = jobs.par_iter().map(|job| self.call(runner, step, *job)).collect();
-        for (job, done) in jobs.iter().zip(done) {
-            let Called { run, rows } = done?;
+        let filled = |&Job { task, call, kernel }| {
+            let fill = move |input: &mut Buffer<W>| self.fill(step, task, call, input);
+            Filled { call, kernel, fill: Box::new(fill) }
+        };
+        let calls: Vec<_> = jobs.iter().map(filled).collect();
+        let done = runner.kernels.calls(&calls).map_err(|error| error.of_step(&step.name))?;
+        for (job, Called { run, rows }) in jobs.iter().zip(done) {
             spent.cycles += run.cycles;
             spent.saturations += run.saturated_sums;
             // The machine knows whether a sum of `mac` saturated; other results at an end of the
@@ -293,13 +245,6 @@ impl<W: Word> Driver<'_, W> {
             }
         }
         Ok(())
-    }
-
-    /// Calls a kernel.
-    fn call(&self, runner: &Runner<'_, W>, step: &Step, job: Job<'_>) -> Result<Called<W>, ExecuteError> {
-        let Job { task, call, kernel } = job;
-        let fill = |input: &mut Buffer<W>| self.fill(step, task, call, input);
-        runner.kernels.call(call, kernel, &fill).map_err(|error| error.of_step(&step.name))
     }
 
     /// Fills the input buffer for a call.

@@ -296,7 +296,8 @@ impl DrraInstance {
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
         let name = artifact_stem(&options.model_name, self.info.instance());
         let macs = prepared.macs();
-        Ok(Model::new(name, self.info.name.clone(), executable, macs))
+        let model = Model::new(name, self.info.name.clone(), executable, macs);
+        Ok(Model { reading: options.reading.clone(), ..model })
     }
 }
 

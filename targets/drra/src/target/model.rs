@@ -272,6 +272,7 @@ impl Model {
         let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
         ProgramInfo {
             layers: plan.steps.iter().map(layer).collect(),
+            reading: self.reading.clone(),
             host: HostWork { elements: self.host_elements(), copied_bytes: Some(self.copied_bytes()) },
             ..ProgramInfo::new(report, self.ports(&plan.inputs), self.ports(&plan.outputs))
         }
@@ -379,10 +380,14 @@ impl Compiled for Model {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             clock: MODEL.to_owned(),
             assumptions: self.assumptions(),
-            notes: vec!["an operation is a word that a dpu processes".to_owned()],
+            notes: vec![
+                "MACs of a layer are the words that dpus process, also for padding, sums and activations"
+                    .to_owned(),
+            ],
             milliseconds: clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
             clock_mhz,
             clock_source,
+            macs_computed: Some(work),
             utilization: Some(whole.utilization(work, total)),
             array_busy: whole.utilization(work, total),
             roofline: whole.roofline(work, 0, total),

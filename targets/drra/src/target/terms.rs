@@ -35,4 +35,6 @@ pub const TERMS: &[Term] = &[
         "One of 16 positions of a cell for components; a component occupies one, two or four of them."),
     Term::new("swb", &["switchbox"],
         "Component in slot 0: the crossbar for words between the slots of a cell, and the routes for rows to neighboring cells."),
+    Term::new("utilization", &[],
+        "Words that dpus process, also for padding, sums and activations, divided by columns x cycles. The MACs of a layer are these words."),
 ];

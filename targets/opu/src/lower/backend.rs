@@ -1,13 +1,17 @@
 //! Last stage of the compiler: [`program`] makes a [`Program`] from the lowered model.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use npukit_target::ModelReading;
+
 use super::Lowered;
+use super::constants::Constants;
 use super::host::{HostInput, HostOutput};
 use super::limits::lanes;
 use super::map::PlaneId;
 use super::memory::PROGRAM;
-use crate::config::Config;
+use crate::config::{Config, Types};
 use crate::program::layout::{Border, Group, Planes};
 use crate::program::{Binding, Layer, Program, Segment};
 
@@ -39,7 +43,8 @@ pub fn program(lowered: &Lowered, name: String, instance: String, config: &Confi
         layers: model.layers.iter().zip(&lowered.spans).map(layer).collect(),
         fractions: BTreeMap::new(),
         choices: BTreeMap::new(),
-        warnings: warnings(lowered),
+        warnings: warnings(lowered, &config.types),
+        reading: ModelReading::new(),
     }
 }
 
@@ -74,11 +79,31 @@ fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
     (fraction, Planes { height, width, pitch: width + 2 * border, border: Border::all(border), groups })
 }
 
-fn warnings(lowered: &Lowered) -> Vec<String> {
-    let saturated = lowered.constants.saturated;
-    let saturated = (saturated > 0).then(|| match saturated {
-        1 => "1 weight or bias saturates; use a wider type".to_owned(),
-        count => format!("{count} weights or biases saturate; use a wider type"),
-    });
-    saturated.into_iter().chain(lowered.model.notes.iter().cloned()).collect()
+fn warnings(lowered: &Lowered, types: &Types) -> Vec<String> {
+    saturated(&lowered.constants, types).into_iter().chain(lowered.model.notes.iter().cloned()).collect()
+}
+
+/// Number of layers that the warning on saturated constants names.
+const NAMED: usize = 3;
+
+/// Describes saturated weights and biases by layer, the worst first; `None` if all fit.
+fn saturated(constants: &Constants, types: &Types) -> Option<String> {
+    let count = match constants.saturated {
+        0 => return None,
+        1 => "1 weight or bias saturates".to_owned(),
+        count => format!("{count} weights or biases saturate"),
+    };
+    let mut layers: Vec<&(String, u64)> = constants.saturated_layers.iter().collect();
+    layers.sort_by_key(|(_, count)| Reverse(*count));
+    let named: Vec<String> =
+        layers.iter().take(NAMED).map(|(name, count)| format!("`{name}` ({count})")).collect();
+    let more = match layers.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (plural, named) = (if layers.len() == 1 { "" } else { "s" }, named.join(", "));
+    let wider = if types.ktype.size_bytes() == 1 { "int16" } else { "fp32" };
+    Some(format!(
+        "{count}, in layer{plural} {named}{more}: steps are chosen for the least error in total, and may be finer than the quantization's; `opu:{wider}` has a wider type"
+    ))
 }

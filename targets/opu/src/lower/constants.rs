@@ -78,6 +78,8 @@ pub struct Constants {
     pub biases: Vec<u8>,
     /// Number of constants that saturated.
     pub saturated: u64,
+    /// Names of the layers with saturated constants, with their number.
+    pub saturated_layers: Vec<(String, u64)>,
     /// Exact values in the model, if they are kept.
     pub exact: Option<Exact>,
     /// Offsets of the chunks of diagonal matrices, which are often equal.
@@ -134,8 +136,12 @@ impl Constants {
     ) -> Result<Vec<BlockPlan>, LowerError> {
         let fraction = planes.get(layer.output.pieces[0].plane).fraction;
         let sum_fraction = fraction - types.store_shift();
+        let before = self.saturated;
         let block = |columns| self.block(layer, planes, types, columns, sum_fraction);
-        tile::blocks(layer.product.channels).map(block).collect()
+        let blocks = tile::blocks(layer.product.channels).map(block).collect::<Result<Vec<_>, _>>()?;
+        let saturated = self.saturated - before;
+        self.saturated_layers.extend((saturated > 0).then(|| (layer.name.clone(), saturated)));
+        Ok(blocks)
     }
 
     fn block(

@@ -8,7 +8,7 @@ mod error;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use npukit_target::{ArtifactFile, Parts, ReadError, Seal};
+use npukit_target::{ArtifactFile, ModelReading, Parts, ReadError, Seal};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Validity};
@@ -45,6 +45,9 @@ struct Manifest {
     /// Fraction lengths of the model's values, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     fractions: BTreeMap<String, i32>,
+    /// Options with which the model was read.
+    #[serde(default, skip_serializing_if = "ModelReading::is_empty")]
+    reading: ModelReading,
     /// Digests of the other files.
     sha256: Parts,
     config: Config,
@@ -113,6 +116,7 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         program: Words { file: words_name, address: program.address, words: program.instructions.len() },
         choices: program.choices.clone(),
         fractions: program.fractions.clone(),
+        reading: program.reading.clone(),
         sha256: Parts::of(&files),
         config: program.config.clone(),
         segments,
@@ -168,6 +172,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         choices: read.choices,
         fractions: read.fractions,
         warnings: read.warnings,
+        reading: read.reading,
     };
     check(file, &program)?;
     Ok(program)

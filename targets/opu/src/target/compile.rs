@@ -80,6 +80,7 @@ impl OpuInstance {
         let mut program = backend::program(&lowered, name, self.info.instance().to_owned(), &self.config);
         program.fractions =
             options.quantization.as_ref().map(|found| fractions(graph, found)).unwrap_or_default(); // Default: floats have no fraction lengths.
+        program.reading.clone_from(&options.reading);
         self.as_printed(&program)?;
         sound(&program)?;
         let made = ProgramOrigin::Compiled { saturated_constants: lowered.constants.saturated };

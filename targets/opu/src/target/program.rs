@@ -229,6 +229,7 @@ impl OpuProgram {
         };
         ProgramInfo {
             layers: layers.iter().map(layer).collect(),
+            reading: program.reading.clone(),
             ..ProgramInfo::new(report, ports(&program.inputs), ports(&program.outputs))
                 .with_copies(self.copied_bytes())
         }

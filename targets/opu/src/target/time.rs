@@ -49,6 +49,7 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
         milliseconds: Some(totals.cycles as f64 / (profile.timing.clock_mhz * 1e3)),
         clock_mhz: Some(profile.timing.clock_mhz),
         clock_source: Some(profile.clock_source()),
+        macs_computed: breakdown.macs_computed(),
         utilization: breakdown.utilization(),
         array_busy: share(totals.busy(Engine::Multiply), totals.cycles),
         roofline: breakdown.roofline(),
@@ -196,6 +197,7 @@ mod tests {
         assert_eq!(layers, [664, 100]);
         assert_eq!(time.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), 764);
         assert_eq!(time.utilization, Some(400.0 / 764.0));
+        assert_eq!(time.macs_computed, Some(409_600));
         assert_eq!((time.roofline.compute, time.roofline.memory), (400, 364));
         assert_eq!(time.milliseconds, Some(764.0 / 200e3));
         let store = time.units.iter().find(|unit| unit.unit == "store").unwrap();

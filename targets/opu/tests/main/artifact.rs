@@ -77,6 +77,7 @@ pub fn program() -> Program {
         fractions: ["x", "y"].map(|name| (name.to_owned(), 3)).into(),
         choices: BTreeMap::from([("tile".to_owned(), "2x3".to_owned())]),
         warnings: vec!["made by hand".to_owned()],
+        reading: [("resize_half_pixel".to_owned(), true.into())].into_iter().collect(),
     }
 }
 
@@ -115,11 +116,12 @@ fn a_program_comes_back_and_runs() {
     assert_eq!(compiled.files().unwrap(), files);
 }
 
-/// The example of the README is this program, except for its host step.
+/// The example of the README is this program, except for its host step and its model's reading.
 #[test]
 fn the_example_is_up_to_date() {
     let mut example = program();
     example.host_steps.clear();
+    example.reading.clear();
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"));
     let files = write(&example).unwrap();
     if std::env::var_os("NPUKIT_BLESS").is_some_and(|value| value == "1") {

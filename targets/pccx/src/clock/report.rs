@@ -60,7 +60,7 @@ pub fn limits(config: &Config, timeline: &Timeline) -> Vec<Limit> {
 }
 
 /// Returns the multiply-accumulates of the matrix core per cycle: two per element of its array.
-const fn multipliers(config: &Config) -> u64 {
+pub(crate) const fn multipliers(config: &Config) -> u64 {
     config.timing.gemm.rows * config.timing.gemm.columns
 }
 
@@ -87,6 +87,7 @@ pub fn report(
         milliseconds: Some(config.timing.milliseconds(timeline.cycles)),
         clock_mhz: Some(config.timing.core_mhz),
         clock_source: Some(clock_source(config)),
+        macs_computed: breakdown.macs_computed(),
         utilization: breakdown.utilization(),
         array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
@@ -130,7 +131,7 @@ pub fn activity(
 }
 
 /// Returns the source of the clock frequency.
-fn clock_source(config: &Config) -> String {
+pub(crate) fn clock_source(config: &Config) -> String {
     let stated = config.system.as_ref().and_then(|system| system.clock_source());
     stated.unwrap_or_else(|| "the instance's timing.core_mhz".to_owned())
 }
@@ -165,7 +166,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
 }
 
 /// Returns the name of an instruction together with its bound.
-const fn kind(op: &Op, bound: Bound) -> &'static str {
+pub(crate) const fn kind(op: &Op, bound: Bound) -> &'static str {
     match (op, bound) {
         (Op::Gemv(_), Bound::Weights) => "GEMV, bound by weights",
         (Op::Gemv(_), Bound::Compute) => "GEMV, bound by compute",
@@ -209,7 +210,7 @@ fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
     UnitTime { unit: engine.name().to_owned(), busy, share: share(busy, timeline.cycles), waits }
 }
 
-fn assumptions(config: &Config) -> Vec<String> {
+pub(crate) fn assumptions(config: &Config) -> Vec<String> {
     let timing = &config.timing;
     vec![
         format!(

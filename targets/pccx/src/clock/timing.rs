@@ -111,9 +111,21 @@ fn results(timing: &Timing, values: u64) -> u64 {
     timing.load_descriptor + words(values)
 }
 
-/// Returns the bytes of weights, in whole beats of 32 bytes.
-fn weight_bytes(n: u64, k: u64) -> u64 {
-    n * k.div_ceil(32) * WORD_BYTES as u64
+/// Returns the bytes of `n` rows of `k` streamed weights, each of whole beats of 16 bytes, and of
+/// the rows' scales.
+fn weight_bytes(timing: &Timing, mac: &Mac, [n, k]: [u64; 2]) -> u64 {
+    n * k.div_ceil(32) * WORD_BYTES as u64 + scale_bytes(timing, mac, n)
+}
+
+/// Returns the bytes of the scales of `n` rows.
+fn scale_bytes(timing: &Timing, mac: &Mac, n: u64) -> u64 {
+    if mac.flags.w_scale { n * timing.scale_bytes } else { 0 }
+}
+
+/// Returns the cycles to store `values` results, after earlier sums are read.
+fn sums(timing: &Timing, mac: &Mac, values: u64) -> u64 {
+    let read = if mac.flags.accm { timing.accm_word * words(values) } else { 0 };
+    read + results(timing, values)
 }
 
 /// Returns the number of lanes that a GEMV uses.
@@ -134,15 +146,15 @@ fn gemv(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
         let compute = n.div_ceil(lanes) * k.div_ceil(timing.gemv.lane_width) + timing.gemv.tail;
         // L2 has one port for both: activations come first.
         let load = activations(timing, k) + timing.load_descriptor + timing.l2_latency;
-        let store = results(timing, n);
+        let store = sums(timing, mac, n);
         return Cost { load, compute, weights: words, store, macs: n * k, values: n, ..Cost::default() };
     }
-    let bytes = weight_bytes(n, k);
+    let bytes = weight_bytes(timing, mac, [n, k]);
     Cost {
         load: activations(timing, k),
         compute: n.div_ceil(lanes) * k.div_ceil(timing.gemv.lane_width) + timing.gemv.tail,
         weights: transfer(bytes, timing.weight_bytes_per_cycle(timing.gemv.ports)),
-        store: results(timing, n),
+        store: sums(timing, mac, n),
         macs: n * k,
         weight_bytes: bytes,
         values: n,
@@ -172,13 +184,14 @@ fn gemm(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     };
     let tile_weights = (array.rows * array.columns / 2) as f64 / rate;
     let drains = columns * k.div_ceil(array.drain_limit) * array.drain;
-    let bytes = if in_l2.is_some() { 0 } else { weight_bytes(n, k) };
+    let scales = if in_l2.is_none() { transfer(scale_bytes(timing, mac, n), rate) } else { 0 };
+    let bytes = if in_l2.is_some() { 0 } else { weight_bytes(timing, mac, [n, k]) };
     let descriptor = if in_l2.is_some() { timing.load_descriptor + timing.l2_latency } else { 0 };
     Cost {
         load: activations(timing, m * k) + descriptor,
         compute: tiles * (m + array.fill) + drains,
-        weights: (tiles as f64 * (tile_weights + array.fill as f64)).ceil() as u64 + drains,
-        store: results(timing, m * n),
+        weights: (tiles as f64 * (tile_weights + array.fill as f64)).ceil() as u64 + drains + scales,
+        store: sums(timing, mac, m * n),
         macs: m * n * k,
         weight_bytes: bytes,
         values: m * n,
@@ -222,7 +235,7 @@ fn memcpy(timing: &Timing, banks: &Banks, memcpy: &Memcpy) -> Cost {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::isa::op::{Cache, CvoFlags, Memset, Shape};
+    use crate::isa::op::{Cache, CvoFlags, MacFlags, Memset, Shape};
 
     fn banks(fmap: Shape, weight: Shape) -> Banks {
         let mut banks = Banks::default();
@@ -249,6 +262,23 @@ mod tests {
         let masked = Config { lane_mask: true, ..reference() };
         let mask = Mac { parallel_lane: 0b1010, ..Mac::default() };
         assert_eq!(super::cost(&masked, &banks, &Op::Gemv(mask)).compute, 256 * 64 + 11);
+    }
+
+    /// 4 bytes for each of 512 scales, and a cycle for each word of sums.
+    #[test]
+    fn scales_and_sums_take_time_if_asked() {
+        let banks = banks(Shape::new(8, 1, 2048), Shape::new(0, 512, 2048));
+        let mut counted = reference();
+        (counted.timing.scale_bytes, counted.timing.accm_word) = (4, 1);
+        let mac = Mac { flags: MacFlags { accm: true, w_scale: true, findemax: false }, ..Mac::default() };
+        let ports = [counted.timing.gemv.ports, counted.timing.gemm.ports];
+        for (op, ports) in [Op::Gemv(mac), Op::Gemm(mac)].into_iter().zip(ports) {
+            let (base, more) = (cost(&reference(), &banks, &op), cost(&counted, &banks, &op));
+            assert_eq!(more.weight_bytes - base.weight_bytes, 4 * 512);
+            assert_eq!(more.store - base.store, base.values / 8);
+            let cycles = 2048.0 / counted.timing.weight_bytes_per_cycle(ports);
+            assert!(((more.weights - base.weights) as f64 - cycles).abs() <= 1.0, "{cycles}");
+        }
     }
 
     #[test]

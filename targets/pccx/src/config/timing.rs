@@ -37,6 +37,14 @@ pub struct Timing {
     pub fmap_sweep: u64,
     /// Core cycles of a MEMSET.
     pub memset: u64,
+    /// Bytes of a weight row's scale that stream with the weights; 0 in the published formulas,
+    /// which do not count them.
+    #[serde(default)]
+    pub scale_bytes: u64,
+    /// Cycles in which a product with `accm` reads a word of earlier sums from L2; 0 in the
+    /// published formulas.
+    #[serde(default)]
+    pub accm_word: u64,
     /// Parameters of the vector core, which executes GEMV.
     pub gemv: GemvTiming,
     /// Parameters of the matrix core, which executes GEMM.
@@ -151,6 +159,8 @@ impl Timing {
             ("timing.preprocess_latency", self.preprocess_latency),
             ("timing.fmap_sweep", self.fmap_sweep),
             ("timing.memset", self.memset),
+            ("timing.scale_bytes", self.scale_bytes),
+            ("timing.accm_word", self.accm_word),
             ("timing.gemv.tail", gemv.tail),
             ("timing.gemm.fill", gemm.fill),
             ("timing.gemm.drain", gemm.drain),

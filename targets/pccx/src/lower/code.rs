@@ -25,6 +25,11 @@ const TOKENS: u8 = CONSTANT_ENTRIES as u8 - 1;
 const KEYS: u8 = CONSTANT_ENTRIES as u8 - 2;
 const VALUES: u8 = CONSTANT_ENTRIES as u8 - 1;
 
+/// Whether an instruction is a product with cached keys or values.
+pub const fn reads_cache(op: &Op) -> bool {
+    matches!(op, Op::Gemv(mac) if mac.size_ptr_addr >= KEYS)
+}
+
 /// Range of a host window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -111,9 +116,9 @@ pub struct Code {
     banks: [Bank; 2],
     to_l2: Space,
     from_l2: Space,
-    /// Number of tokens, and features of a key and of a value, to which the entries [`TOKENS`],
-    /// [`KEYS`] and [`VALUES`] are set.
-    extent: Option<(Extent, [usize; 2])>,
+    /// Number of tokens, first token of a product, and features of a key and of a value, to which
+    /// the entries [`TOKENS`], [`KEYS`] and [`VALUES`] are set.
+    extent: Option<(Extent, usize, [usize; 2])>,
     /// Fields of instructions that depend on the number of tokens.
     pub patches: Vec<Patch>,
 }
@@ -186,20 +191,21 @@ impl Code {
         }
     }
 
-    /// Sets the constant entries for the tokens of `extent`, and the features of a key and of a
-    /// value.
-    pub fn select(&mut self, extent: Extent, features: [usize; 2]) {
-        if self.extent == Some((extent, features)) {
+    /// Sets the constant entries for the tokens of `extent` that the product starting at token
+    /// `first` has, and the features of a key and of a value.
+    pub fn select(&mut self, extent: Extent, first: usize, features: [usize; 2]) {
+        if self.extent == Some((extent, first, features)) {
             return;
         }
-        self.extent = Some((extent, features));
-        let (tokens, [key, value]) = (extent.most() as u16, features.map(|features| features as u16));
+        self.extent = Some((extent, first, features));
+        let tokens = extent.in_part(first, extent.room) as u16;
+        let [key, value] = features.map(|features| features as u16);
         for (cache, entry, shape, patched) in [
             (Cache::FmapShape, TOKENS, Shape::new(1, 1, tokens), Patched::ShapeZ),
             (Cache::WeightShape, KEYS, Shape::new(0, tokens, key), Patched::ShapeY),
             (Cache::WeightShape, VALUES, Shape::new(0, value, tokens), Patched::ShapeZ),
         ] {
-            self.patches.push(Patch { instruction: self.ops.len(), patched, extent });
+            self.patches.push(Patch { instruction: self.ops.len(), patched, extent, first });
             self.ops.push(Op::Memset(Memset { dest_cache: cache, dest_addr: entry, shape }));
         }
     }
@@ -209,7 +215,7 @@ impl Code {
         self.extent.expect("an extent is selected before it is used").0
     }
 
-    /// Emits the product of a vector and the keys of the selected tokens.
+    /// Emits the product of a vector and the keys of the selected product's tokens.
     pub fn product_with_keys(&mut self, image: u32, src: u32, dst: u32, features: usize, flags: MacFlags) {
         let shape_ptr_addr = self.constant(Cache::FmapShape, Shape::new(1, 1, features as u16));
         let mac = Mac {
@@ -224,7 +230,7 @@ impl Code {
         self.bindings.push(image);
     }
 
-    /// Emits the product of a row of scores and the values of the selected tokens.
+    /// Emits the product of a row of scores and the values of the selected product's tokens.
     pub fn product_with_values(&mut self, image: u32, src: u32, dst: u32, flags: MacFlags) {
         let (size_ptr_addr, shape_ptr_addr) = (VALUES, TOKENS);
         let mac =
@@ -254,23 +260,25 @@ impl Code {
     /// Makes the length of the last instruction depend on the number of tokens.
     fn patch_length(&mut self, extent: Extent) {
         let instruction = self.ops.len() - 1;
-        self.patches.push(Patch { instruction, patched: Patched::Length, extent });
+        let first = extent.last_part();
+        self.patches.push(Patch { instruction, patched: Patched::Length, extent, first });
     }
 
-    /// Moves a value for each selected token from a place at the host to L2.
-    pub fn fetch_tokens(&mut self, place: Place, dst: u32) {
+    /// Moves a value for each token of the selected product from a place at the host to L2,
+    /// starting at word `first` of both.
+    pub fn fetch_tokens(&mut self, place: Place, first: usize, dst: u32) {
         self.ops.push(Op::Memcpy(Memcpy {
             from_device: Device::Host,
             to_device: Device::Npu,
-            dest_addr: dst,
+            dest_addr: dst + first as u32,
             src_addr: place.window,
-            aux_addr: place.unit,
+            aux_addr: place.unit + first as u32,
             shape_ptr_addr: TOKENS,
             is_async: true,
         }));
     }
 
-    /// Moves a value for each selected token within L2.
+    /// Moves a value for each token of the selected product within L2.
     pub fn copy_tokens(&mut self, src: u32, dst: u32) {
         self.ops.push(Op::Memcpy(Memcpy {
             dest_addr: dst,

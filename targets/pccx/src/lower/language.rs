@@ -6,19 +6,21 @@
 //! and the factors of rotations.
 
 mod attention;
+mod calibrated;
 mod emit;
 mod layout;
 mod matrices;
+mod notes;
 mod parts;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use npukit_graph::language::{Description, Model, Part, Weights};
+use npukit_graph::language::{Description, Model, Part};
 use npukit_numeric::Tensor;
 use rayon::prelude::*;
 
-use super::extent::{CVO_LENGTH, Patch};
+use super::extent::{CVO_LENGTH, PART, Patch};
 use super::{Executable, Isa, LowerError, Options, WeightBits, check_orders};
 use crate::config::Config;
 use emit::Emitter;
@@ -31,7 +33,7 @@ pub use matrices::{Form, Matrix};
 const FIRST_ROOM: usize = 128;
 
 /// Choices for a language model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageOptions {
     /// Instructions that may be used.
     pub isa: Isa,
@@ -43,6 +45,10 @@ pub struct LanguageOptions {
     pub kv_bits: u32,
     /// Maximum number of tokens that are computed at once.
     pub tile: usize,
+    /// Maximum number of columns of a product, a multiple of 32.
+    pub k_part: usize,
+    /// Tokens of a typical text, for weights of 4 bits; empty without one.
+    pub calibration: Vec<usize>,
 }
 
 impl LanguageOptions {
@@ -53,7 +59,16 @@ impl LanguageOptions {
             WeightBits::Bits8 => Form::Eight,
             _ => Form::File,
         };
-        Self { isa: options.isa, form, head: Form::Eight, kv_bits: options.kv_bits, tile: options.m_tile }
+        Self {
+            isa: options.isa,
+            form,
+            head: Form::Eight,
+            kv_bits: options.kv_bits,
+            tile: options.m_tile,
+            // Default: all columns.
+            k_part: options.k_part.unwrap_or(super::limits::LARGEST),
+            calibration: Vec::new(),
+        }
     }
 }
 
@@ -68,6 +83,25 @@ pub enum Logits {
     All,
 }
 
+/// Rows of the values that a program computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rows {
+    /// Successive tokens of a text.
+    Tokens(usize),
+    /// A token of each of some texts, at the same position. Each text has caches of its own: those
+    /// of the first text come first.
+    Texts(usize),
+}
+
+impl Rows {
+    /// Returns the number of rows.
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Tokens(count) | Self::Texts(count) => count,
+        }
+    }
+}
+
 /// Language model with weights for an instance.
 pub struct Language {
     config: Config,
@@ -80,7 +114,27 @@ pub struct Language {
 pub struct Template {
     /// The program, for the position that was set last.
     pub executable: Executable,
+    /// Parts of the model, in the order of the host's layers.
+    pub parts: Vec<ModelPart>,
     patches: Vec<Patch>,
+}
+
+/// Part of a model that instructions compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelPart {
+    /// Layer of the model; `None` outside of layers.
+    pub layer: Option<usize>,
+    /// Name of the part.
+    pub name: &'static str,
+}
+
+impl std::fmt::Display for ModelPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.layer {
+            Some(layer) => write!(f, "layer {layer} {}", self.name),
+            None => f.write_str(self.name),
+        }
+    }
 }
 
 impl Template {
@@ -96,26 +150,73 @@ impl Template {
 }
 
 impl Language {
-    /// Largest number of tokens of a text: the largest size of weights.
+    /// Largest number of tokens of a text that runs: the largest size of weights. Longer texts have
+    /// several products with keys and values, and are only timed.
     pub const MOST_TOKENS: usize = super::limits::LARGEST;
 
-    /// Quantizes the weights of a model.
+    /// Number of tokens of a product with keys or values of a longer text.
+    pub const PRODUCT_TOKENS: usize = PART;
+
+    /// Quantizes the weights of a model. With 4 bits in the layers, the model is first
+    /// [rotated](Model::rotated), and a text for calibration lets the results change least.
     ///
     /// # Errors
-    /// Weights that are not finite, or sizes that the machine does not support.
+    /// Weights that are not finite, sizes that the machine does not support, or a text for
+    /// calibration that is not one of the model's.
     pub fn new(config: &Config, model: Arc<Model>, options: LanguageOptions) -> Result<Self, LowerError> {
-        let of = model.description();
+        let mut language = Self::empty(config, model, options)?;
+        if !language.options.calibration.is_empty() {
+            let LanguageOptions { calibration, k_part, .. } = &language.options;
+            language.matrices = calibrated::matrices(&language.model, calibration, *k_part)?;
+        }
+        let k_part = language.options.k_part;
+        language.add(|source, form| source.matrix(form, k_part))
+    }
+
+    /// Takes the shapes and formats of the weights of a model, for programs that are only timed.
+    ///
+    /// # Errors
+    /// Sizes that the machine does not support.
+    pub fn of_shapes(
+        config: &Config,
+        model: Arc<Model>,
+        options: LanguageOptions,
+    ) -> Result<Self, LowerError> {
+        let k_part = options.k_part;
+        Self::empty(config, model, options)?.add(|source, form| source.shape(form, k_part))
+    }
+
+    /// Returns a model without matrices.
+    fn empty(config: &Config, model: Arc<Model>, options: LanguageOptions) -> Result<Self, LowerError> {
+        if let Some(streams) = &model.description().streams {
+            return Err(LowerError::Streams(streams.count));
+        }
+        let model = if options.form == Form::Four { Arc::new(model.rotated()) } else { model };
+        Ok(Self { config: config.clone(), model, options, matrices: BTreeMap::new() })
+    }
+
+    /// Adds the matrices that are still missing.
+    fn add(
+        mut self,
+        make: impl Fn(&Source<'_>, Form) -> Result<Matrix, LowerError> + Sync,
+    ) -> Result<Self, LowerError> {
+        let of = self.model.description().clone();
         let in_layers = (0..of.layers.len()).flat_map(|layer| Part::LAYER.map(|part| (Some(layer), part)));
-        let all: Vec<(Option<usize>, Part)> = in_layers.chain([(None, Part::Head)]).collect();
-        let one = |key: (Option<usize>, Part)| -> Option<Result<_, LowerError>> {
-            let (layer, part) = key;
-            let Some(Weights::Matrix(weights, _)) = model.weights(part, layer) else { return None };
-            let form = if part == Part::Head { options.head } else { options.form };
-            let source = source(of, part, layer, weights);
-            Some(source.matrix(form).map(|matrix| (key, matrix)))
+        let model = Arc::make_mut(&mut self.model);
+        let taken = in_layers.chain([(None, Part::Head)]);
+        let taken = taken.filter_map(|(layer, part)| Some(((layer, part), model.take_rows(part, layer)?)));
+        let mut taken: Vec<((Option<usize>, Part), npukit_graph::language::Rows)> = taken.collect();
+        taken.retain(|(key, _)| !self.matrices.contains_key(key));
+        // The memory of a matrix is free when the machine's weights have been made of it.
+        let one = |(key, rows)| -> Result<_, LowerError> {
+            let (layer, part): (Option<usize>, Part) = key;
+            let form = if part == Part::Head { self.options.head } else { self.options.form };
+            let weights = make(&source(&of, part, layer, &rows), form)?;
+            Ok((key, weights))
         };
-        let matrices = all.into_par_iter().filter_map(one).collect::<Result<BTreeMap<_, _>, _>>()?;
-        Ok(Self { config: config.clone(), model, options, matrices })
+        let made = taken.into_par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        self.matrices.extend(made);
+        Ok(self)
     }
 
     /// Returns the model.
@@ -124,8 +225,13 @@ impl Language {
     }
 
     /// Returns the choices.
-    pub const fn options(&self) -> LanguageOptions {
-        self.options
+    pub const fn options(&self) -> &LanguageOptions {
+        &self.options
+    }
+
+    /// Whether the values of heads are spread already, by the matrices that make and read them.
+    fn has_spread_values(&self) -> bool {
+        self.options.form == Form::Four
     }
 
     /// Returns a program for `tokens` tokens after at most `room` earlier ones.
@@ -133,9 +239,17 @@ impl Language {
     /// # Errors
     /// Values that do not fit into L2.
     pub fn template(&self, tokens: usize, room: usize, logits: Logits) -> Result<Template, LowerError> {
-        let (executable, patches) = Emitter::new(self, tokens, room).program(logits)?;
-        check_orders(&self.config, &executable)?;
-        Ok(Template { executable, patches })
+        let template = self.unchecked(Rows::Tokens(tokens), room, logits)?;
+        check_orders(&self.config, &template.executable)?;
+        Ok(template)
+    }
+
+    /// Returns a program without a check of its order. Only such a program can be made of shapes.
+    ///
+    /// # Errors
+    /// Values that do not fit into L2.
+    pub fn unchecked(&self, rows: Rows, room: usize, logits: Logits) -> Result<Template, LowerError> {
+        Emitter::new(self, rows, room).program(logits)
     }
 
     /// Returns the inputs of a program: values of the tokens after `position` earlier ones, and the
@@ -178,22 +292,23 @@ impl Language {
     /// earlier ones, and the room of their program.
     pub fn step(&self, position: usize, left: usize) -> [usize; 2] {
         let of = self.model.description();
-        let tile = if is_in_words(of) { self.options.tile } else { 1 };
-        let tile = left.min(tile).min(Self::most_rows(of)).max(1);
+        let tile = left.min(self.options.tile).min(Self::most_rows(of)).max(1);
         // All rows of a program have equally many full CVO instructions.
         let tile = tile.min(CVO_LENGTH - position % CVO_LENGTH);
         let end = position + tile;
+        let whole = end.next_multiple_of(CVO_LENGTH);
         let capacity = match end {
             ..=CVO_LENGTH => end.next_power_of_two().max(FIRST_ROOM),
-            _ => end.next_multiple_of(CVO_LENGTH),
+            _ if end <= Self::MOST_TOKENS => whole.min(Self::MOST_TOKENS),
+            _ => whole,
         };
         [tile, capacity - tile]
     }
 
-    /// Returns the largest number of rows of a product with each matrix.
-    fn most_rows(of: &Description) -> usize {
+    /// Returns the largest number of rows of a program: 1 if rows of values are not whole words.
+    pub fn most_rows(of: &Description) -> usize {
         let widest = of.hidden.max(of.feed_forward).max(of.heads * HeadLayout::plain(of.head).width());
-        super::code::Code::most_rows(widest)
+        if is_in_words(of) { super::code::Code::most_rows(widest) } else { 1 }
     }
 }
 

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use npukit_numeric::BLOCK;
 use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, SEGMENTS, Stage, Values};
 
+use super::limits::LARGEST;
 use crate::config::{Config, Reading};
 use crate::program::host::Host;
 
@@ -150,6 +152,8 @@ pub struct Options {
     pub weight_bits: WeightBits,
     /// `m_tile`: maximum number of prompt tokens that are computed at once.
     pub m_tile: usize,
+    /// `k_part`: maximum number of columns of a product of a language model; `None` for all.
+    pub k_part: Option<usize>,
     /// `kv_bits`: bits of cached keys and values of language models.
     pub kv_bits: u32,
     /// `weights=file`: whether weights of language models keep the codes of their file.
@@ -158,7 +162,7 @@ pub struct Options {
 
 /// All options of this target.
 #[rustfmt::skip] // A table.
-pub const OPTIONS: [OptionSpec; 12] = [
+pub const OPTIONS: [OptionSpec; 13] = [
     SEGMENTS,
     OptionSpec {
         key: "isa",
@@ -204,7 +208,7 @@ pub const OPTIONS: [OptionSpec; 12] = [
         key: "weights",
         values: Values::Choice(&["stream", "memcpy", "4", "8", "auto", "file"]),
         default: "stream",
-        doc: "path of weights: `stream` bypasses L2, `memcpy` loads them to L2 if there is room (`+seed`); `4`, `8` and `auto` stream and set `weight_bits`; `file` keeps the 4-bit codes of a language model's file",
+        doc: "path of weights: `stream` bypasses L2, `memcpy` loads them to L2 if there is room (`+seed`); `4`, `8` and `auto` stream and set `weight_bits`; `file` keeps the 4-bit codes of a language model's file. For such a model, a text of `npu generate --calibrate` improves `4`, and `auto` is `file`",
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
@@ -248,10 +252,20 @@ pub const OPTIONS: [OptionSpec; 12] = [
         stage: Stage::Compile,
         aliases: Aliases::NONE,
     },
+    OptionSpec {
+        key: "k_part",
+        values: Values::Whole { least: BLOCK as u64, most: MOST_COLUMNS as u64 },
+        default: "whole rows",
+        doc: "maximum number of weights of a row in a product of a language model, a multiple of 32: longer products are accumulated in parts",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
+    },
 ];
 
 /// Default number of prompt tokens computed at once (specification 5.6).
 const M_TILE: usize = 16;
+/// Largest number of columns of a product in whole blocks of activations.
+const MOST_COLUMNS: usize = LARGEST / BLOCK * BLOCK;
 /// Default bits of cached keys and values: with 4, they lose too much.
 const KV_BITS: u32 = 8;
 
@@ -270,6 +284,7 @@ impl Options {
             activations: Activations::Bits8,
             weight_bits: WeightBits::Fitting,
             m_tile: M_TILE,
+            k_part: None,
             kv_bits: KV_BITS,
             keeps_codes: false,
         }
@@ -295,6 +310,7 @@ impl Options {
             activations: chosen.word("activations", activations).unwrap_or(of.activations),
             weight_bits: asked_bits(&chosen)?,
             m_tile: chosen.number("m_tile").unwrap_or(of.m_tile),
+            k_part: k_part(&chosen)?,
             kv_bits: chosen.word("kv_bits", kv_bits).unwrap_or(of.kv_bits),
             keeps_codes: chosen.text("weights") == Some("file"),
         };
@@ -457,6 +473,18 @@ fn weight_bits(bits: &str) -> Option<WeightBits> {
         "8" => Some(WeightBits::Bits8),
         "auto" => Some(WeightBits::Auto),
         _ => None,
+    }
+}
+
+/// Returns the maximum number of columns of a product: whole blocks of activations.
+fn k_part(chosen: &Chosen<'_>) -> Result<Option<usize>, OptionError> {
+    let part: Option<usize> = chosen.number("k_part");
+    match part.filter(|part| !part.is_multiple_of(BLOCK)) {
+        None => Ok(part),
+        Some(part) => {
+            let reason = format!("must be a multiple of {BLOCK} from {BLOCK} to {MOST_COLUMNS}");
+            Err(OptionError { key: "k_part".to_owned(), value: part.to_string(), reason })
+        }
     }
 }
 

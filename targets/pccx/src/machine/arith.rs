@@ -187,6 +187,16 @@ pub trait Arithmetic: Sized + Clone + Debug + 'static {
     fn described(slot: &Self::Slot) -> String;
     /// Returns the numbers of a value; `None` if its values are not floats.
     fn floats(slot: &Self::Slot) -> Option<Cow<'_, [Self::Real]>>;
+    /// Returns the numbers of a value, moved if nothing else refers to them.
+    ///
+    /// # Errors
+    /// The value itself, if its values are not floats.
+    fn into_floats(slot: Self::Slot) -> Result<Vec<Self::Real>, Self::Slot> {
+        match Self::floats(&slot).map(Cow::into_owned) {
+            Some(values) => Ok(values),
+            None => Err(slot),
+        }
+    }
     /// Returns the scalars that are written to a window for a value; `None` if its values are not
     /// floats.
     fn sent(slot: &Self::Slot) -> Option<impl Iterator<Item = Self::Scalar>>;
@@ -413,6 +423,10 @@ impl<const LITERAL: bool> Arithmetic for Patterns<LITERAL> {
 
     fn floats(slot: &Arc<Tensor>) -> Option<Cow<'_, [f32]>> {
         slot.as_f32().map(Cow::Borrowed)
+    }
+
+    fn into_floats(slot: Arc<Tensor>) -> Result<Vec<f32>, Arc<Tensor>> {
+        Arc::unwrap_or_clone(slot).into_f32().map_err(Arc::new)
     }
 
     fn sent(slot: &Arc<Tensor>) -> Option<impl Iterator<Item = u16>> {

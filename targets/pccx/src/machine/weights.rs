@@ -192,6 +192,14 @@ impl WeightImage {
         Self::with_rows(n, k, vec![0; n * row_bytes(k)], None)
     }
 
+    /// Returns `count` rows starting at `first`, with their scales; `None` if they do not exist.
+    pub fn part(&self, first: usize, count: usize) -> Option<Self> {
+        let end = first.checked_add(count).filter(|&end| count > 0 && end <= self.n)?;
+        let pitch = row_bytes(self.k);
+        let scales = self.scales.as_ref().map(|scales| scales[first..end].to_vec());
+        Some(Self { n: count, k: self.k, rows: self.rows[first * pitch..end * pitch].to_vec(), scales })
+    }
+
     /// Writes weights to a row, starting at its first column; only the low 4 bits of each are used.
     pub fn set_row(&mut self, row: usize, weights: &[i8]) {
         let start = row.saturating_mul(row_bytes(self.k));

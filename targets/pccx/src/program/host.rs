@@ -12,6 +12,7 @@ mod step;
 use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
+use npukit_target::ModelReading;
 use serde::{Deserialize, Serialize};
 
 pub use cache::{Cache, CacheForm, HIGH, Role, eight_bits, split};
@@ -61,4 +62,6 @@ pub struct Host {
     pub warnings: Vec<String>,
     /// Maximum number of L2 words in use at once, and the total of all allocated words.
     pub words: [u64; 2],
+    /// Options with which the model was read.
+    pub reading: ModelReading,
 }

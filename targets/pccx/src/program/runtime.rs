@@ -200,6 +200,37 @@ impl<A: Arithmetic> SessionState<A> {
         self.caches = std::mem::take(&mut other.caches);
     }
 
+    /// Shortens the caches to the first `count` tokens, and returns whether they have all of them.
+    pub(crate) fn keep(&mut self, count: usize) -> bool {
+        !self.caches.is_empty() && self.caches.values_mut().all(|cache| cache.truncate(count))
+    }
+
+    /// Returns the caches, for [`Self::restored`].
+    pub(crate) fn saved(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (number, cache) in &self.caches {
+            bytes.extend(number.to_le_bytes());
+            cache.save(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Returns a state with saved caches; `None` if they are damaged, or not of `count` tokens.
+    pub(crate) fn restored(bytes: &[u8], count: usize) -> Option<Self> {
+        let (mut bytes, mut caches) = (bytes, Caches::new());
+        while let Some((number, rest)) = bytes.split_first_chunk() {
+            bytes = rest;
+            let cache = Cache::restored(&mut bytes, count)?;
+            caches.insert(u32::from_le_bytes(*number), cache);
+        }
+        bytes.is_empty().then(|| Self { caches, ..Self::default() })
+    }
+
+    /// Whether there are no cached tokens.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.caches.is_empty()
+    }
+
     /// Replaces the program's images by the given ones.
     pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
@@ -257,6 +288,8 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             }
             phase.reach(end);
         }
+        // Weights that the host has made can be as large as the caches.
+        self.images.clear();
         let output = |&id: &ValueId| self.slot(index, id);
         self.host.graph.outputs.iter().map(output).collect()
     }
@@ -475,12 +508,20 @@ impl<'a, A: Arithmetic> Session<'a, A> {
 
     fn weigh(&mut self, index: usize, slot: ValueId, start: u32, scales: ValueId) -> Result<(), RunError> {
         let (tensor, held) = (self.slot(index, slot)?, self.slot(index, scales)?);
-        let values = A::floats(&tensor).ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
         let scales = A::floats(&held).ok_or_else(|| self.wrong(index, scales, &held, "floats"))?;
-        let mut values = values.to_vec();
-        let part = values.get_mut(start as usize..).and_then(|rest| rest.get_mut(..scales.len()));
-        let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
-        part.iter_mut().zip(&scales[..]).for_each(|(value, &scale)| *value = *value * scale);
+        if A::sent(&tensor).is_none() {
+            return Err(self.wrong(index, slot, &tensor, "floats"));
+        }
+        let start = start as usize;
+        let part = start..start.saturating_add(scales.len());
+        if part.end > A::shape(&tensor).iter().product() {
+            return Err(self.wrong(index, slot, &tensor, "more elements"));
+        }
+        // Without this reference, the values change in place.
+        self.slots.remove(&slot);
+        let values = A::into_floats(tensor);
+        let mut values = values.map_err(|tensor| self.wrong(index, slot, &tensor, "floats"))?;
+        values[part].iter_mut().zip(&scales[..]).for_each(|(value, &scale)| *value = *value * scale);
         self.fill(index, slot, values)
     }
 

@@ -1,6 +1,6 @@
 //! [`PccxInstance`]: assembler, disassembler and compiler of one instance.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use npukit_asm::analysis::{Language, SpecLanguage};
 use npukit_asm::{Assembly, Experiment, Words};
@@ -9,8 +9,9 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_graph::language::Model;
 use npukit_target::{
     AsmProgram, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HostSide, Instance, InstanceInfo, LanguageModel, MakeProgram, Measures, OptionError, Problem,
-    ProgramText, Reader, Step, TargetError, artifact_stem, bytes_of, instance_name, program_text,
+    HostSide, Instance, InstanceInfo, KeysAndValues, LanguageForm, LanguageModel, LanguageTime,
+    LanguageTimeOptions, MakeProgram, Measures, OptionError, Problem, ProgramText, Reader, Step, TargetError,
+    Tokens, artifact_stem, bytes_of, instance_name, locked, program_text,
 };
 
 use super::asm_program::{AssembledProgram, filled, waits};
@@ -18,6 +19,7 @@ use super::diagram::diagram;
 use super::program::PccxProgram;
 use crate::check::lints::LINTS;
 use crate::check::{text_findings, word_findings};
+use crate::clock::report::assumptions;
 use crate::config::area::area;
 use crate::config::{Config, settable};
 use crate::host::protocol::host_side;
@@ -31,6 +33,7 @@ use crate::program::artifact::{assembly, read_memh};
 use crate::target::PccxInstance;
 use crate::target::generate::{Decoder, Taken};
 use crate::target::language::LanguageDecoder;
+use crate::target::language_cost::LanguageCost;
 
 /// Listing format: npukit's syntax, which can be assembled again.
 const OWN: &str = "npukit";
@@ -66,6 +69,11 @@ impl PccxInstance {
             words_extension: Some(WORDS),
             listings: &[OWN, LISTING, UOPS, MEMH],
             lints: LINTS,
+            language_forms: &[
+                LanguageForm { option: ("weights", "4"), is_calibrated: true },
+                LanguageForm { option: ("weights", "file"), is_calibrated: false },
+                LanguageForm { option: ("weights", "8"), is_calibrated: false },
+            ],
             // Default: numbers and text can always be serialized.
             ..InstanceInfo::new(format!("pccx:{name}"), serde_json::to_value(&config).unwrap_or_default())
         };
@@ -76,6 +84,10 @@ impl PccxInstance {
         let Choice { options, notes } = self.choice(graph, options)?;
         let compiled = compile(&self.config, graph, &options, &mut Weights::default());
         let mut executable = compiled.map_err(TargetError::failed)?;
+        let columns = executable.program.images.iter().map(|image| image.k()).max();
+        if let Some((k_part, found)) = options.k_part.zip(columns).filter(|(part, found)| found > part) {
+            return Err(undivided(k_part, &format!("a product has {found} columns")).into());
+        }
         executable.host.warnings.extend(notes);
         Ok(executable)
     }
@@ -112,6 +124,9 @@ impl PccxInstance {
         ours: Options,
         capacity: usize,
     ) -> Result<Generator, TargetError> {
+        if let Some(k_part) = ours.k_part {
+            return Err(undivided(k_part, "the model is a description").into());
+        }
         let decoder = Decoder::new(&self.config, ours, model, capacity);
         let mut decoder = decoder.map_err(TargetError::failed)?;
         let make = self.step_programs(&model.config().name);
@@ -122,7 +137,8 @@ impl PccxInstance {
             let Taken { logits, cycles } = decoder.take(tokens).map_err(TargetError::failed)?;
             Ok(Step { logits, cycles: Some(cycles), program: decoder.program().map(&make) })
         };
-        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+        let generator = Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take);
+        Ok(generator.with_notes(assumptions(&self.config)))
     }
 
     /// Returns a model from its own files on the machine.
@@ -130,30 +146,34 @@ impl PccxInstance {
         &self,
         model: Arc<Model>,
         ours: &Options,
-        capacity: usize,
+        options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
         let ours = LanguageOptions::new(ours);
+        let ours = LanguageOptions { calibration: options.calibration.clone(), ..ours };
         let make = self.step_programs(&model.description().name);
-        let decoder = LanguageDecoder::new(&self.config, ours, model, capacity);
-        let decoder = Arc::new(Mutex::new(decoder.map_err(TargetError::failed)?));
-        let take = move |tokens: &[usize], begins: bool| {
-            let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
-            if begins {
-                text.reset();
-            }
-            let Taken { logits, cycles } = text.take(tokens, false).map_err(TargetError::failed)?;
+        let decoder = LanguageDecoder::new(&self.config, ours, model, options.capacity);
+        let decoder = decoder.map_err(TargetError::failed)?;
+        let notes = [decoder.notes(), assumptions(&self.config)].concat();
+        let decoder = Arc::new(Mutex::new(decoder));
+        let keys_and_values =
+            KeysAndValues::shared(&decoder, LanguageDecoder::saved, LanguageDecoder::restore);
+        let extend = move |Tokens { keep, new, all }: Tokens<'_>| {
+            let mut text = locked(&decoder);
+            text.keep(keep);
+            let Taken { logits, cycles } = text.take(new, all).map_err(TargetError::failed)?;
             // A program is copied only if it is needed.
             let (decoder, make) = (Arc::clone(&decoder), make.clone());
             let program = text.last().map(|last| -> MakeProgram {
                 Box::new(move || {
-                    let mut text = decoder.lock().unwrap_or_else(PoisonError::into_inner);
-                    // Default: a program that was compiled once can be compiled again.
-                    make(Arc::new(text.program(last).unwrap_or_default()))()
+                    let program = locked(&decoder).program(last);
+                    make(Arc::new(program.expect("a program that ran can be compiled again")))()
                 })
             });
             Ok(Step { logits, cycles: Some(cycles), program })
         };
-        Ok(Generator::new(self.info.name.clone(), Some(self.config.timing.core_mhz), take))
+        let mhz = Some(self.config.timing.core_mhz);
+        let generator = Generator::with_memory(self.info.name.clone(), mhz, extend, keys_and_values);
+        Ok(generator.with_notes(notes))
     }
 
     /// Assembles a text, or reads the words of a `.memh` file, which has no source places.
@@ -185,6 +205,12 @@ impl PccxInstance {
     }
 }
 
+/// Returns the error for products with more columns than `k_part`, which are not divided.
+fn undivided(k_part: usize, found: &str) -> OptionError {
+    let reason = format!("{found}: only products of a language model from its own files are divided");
+    OptionError { key: "k_part".to_owned(), value: k_part.to_string(), reason }
+}
+
 impl Instance for PccxInstance {
     fn info(&self) -> &InstanceInfo {
         &self.info
@@ -201,7 +227,8 @@ impl Instance for PccxInstance {
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
-        let executable = self.executable(graph, options)?;
+        let mut executable = self.executable(graph, options)?;
+        executable.host.reading.clone_from(&options.reading);
         let name = artifact_stem(&options.model_name, self.info.instance());
         let target = self.info.name.clone();
         Ok(Box::new(PccxProgram::new(name, target, executable, self.config.clone())))
@@ -226,10 +253,29 @@ impl Instance for PccxInstance {
         options: &GeneratorOptions,
     ) -> Result<Generator, TargetError> {
         let ours = Options::parse(&self.config, &options.options)?;
+        let has_few_bits = ours.weight_bits == WeightBits::Bits4;
+        let is_used = matches!(model, LanguageModel::Published(_)) && has_few_bits;
+        if !options.calibration.is_empty() && !is_used {
+            let reason = "a text for calibration is only used for 4-bit weights of a model from its own files, \
+                          by `weights=4`";
+            // Default: the option that is missing has no value.
+            let value = options.options.get("weights").cloned().unwrap_or_default();
+            return Err(OptionError { key: "weights".to_owned(), value, reason: reason.to_owned() }.into());
+        }
         match model {
             LanguageModel::Described(model) => self.described(model, ours, options.capacity),
-            LanguageModel::Published(model) => self.published(model, &ours, options.capacity),
+            LanguageModel::Published(model) => self.published(model, &ours, options),
         }
+    }
+
+    fn language_time(
+        &self,
+        model: &Arc<Model>,
+        options: &LanguageTimeOptions,
+    ) -> Result<LanguageTime, TargetError> {
+        let ours = LanguageOptions::new(&Options::parse(&self.config, &options.options)?);
+        let cost = LanguageCost::new(&self.config, model, ours).map_err(TargetError::failed)?;
+        Ok(cost.report(options))
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {

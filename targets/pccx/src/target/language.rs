@@ -75,10 +75,45 @@ impl LanguageDecoder {
         })
     }
 
+    /// Returns notes on the forms of weights, and on what the machine approximates.
+    pub fn notes(&self) -> Vec<String> {
+        self.language.notes()
+    }
+
     /// Removes all tokens, to begin a new text.
     pub fn reset(&mut self) {
-        self.tokens.clear();
-        self.text = SessionState::default();
+        self.keep(0);
+    }
+
+    /// Removes the tokens after the first `count`. If the caches cannot be shortened, the next call
+    /// of [`Self::take`] also processes the first tokens again.
+    pub fn keep(&mut self, count: usize) {
+        if count >= self.tokens.len() {
+            return;
+        }
+        let differ = self.language.model().description().rotations_differ(count, self.tokens.len());
+        self.tokens.truncate(count);
+        if count == 0 || differ || !self.text.keep(count) {
+            self.text = SessionState::default();
+        }
+    }
+
+    /// Returns the cached keys and values of the text, for [`Self::restore`].
+    pub fn saved(&self) -> Vec<u8> {
+        self.text.saved()
+    }
+
+    /// Replaces the text by one whose keys and values were saved. Returns false, and changes
+    /// nothing, if the bytes are damaged, or belong to another text.
+    pub fn restore(&mut self, tokens: &[usize], saved: &[u8]) -> bool {
+        let fits = tokens.len() <= self.capacity
+            && self.language.model().description().check_tokens(0, tokens).is_ok();
+        let text = SessionState::restored(saved, tokens.len()).filter(|_| fits);
+        let is_restored = text.is_some();
+        if let Some(text) = text {
+            (self.tokens, self.text) = (tokens.to_vec(), text);
+        }
+        is_restored
     }
 
     /// Returns the key of the last program, and its number of earlier tokens.
@@ -111,11 +146,12 @@ impl LanguageDecoder {
         }
         self.tokens.extend(tokens);
         // A longer text may change the rotations of all tokens; then all are processed again.
-        let again = of.rotations_differ(before, after);
+        let again = before > 0 && (self.text.is_empty() || of.rotations_differ(before, after));
         if again {
             self.text = SessionState::default();
         }
-        let taken = self.process(if again { 0 } else { before }, before, all);
+        // In a thread of rayon's pool, smaller products are worth several threads.
+        let taken = rayon::scope(|_| self.process(if again { 0 } else { before }, before, all));
         if taken.is_err() {
             self.reset();
         }

@@ -254,6 +254,7 @@ impl PccxProgram {
             name: layer.name.clone(),
             results: layer.results.clone(),
         };
+        let real = host.graph.inputs.iter().filter(|&&id| host.graph.becomes_real(id));
         let of_host = host.layers.iter().filter(|layer| layer.host.is_some());
         let info = ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs));
         ProgramInfo {
@@ -262,6 +263,8 @@ impl PccxProgram {
             layers: host.layers.iter().map(layer).collect(),
             host_macs: of_host.map(|layer| layer.macs).fold(0, u64::saturating_add),
             time_forms: TIME_FORMS,
+            reading: host.reading.clone(),
+            real_inputs: real.map(|&id| host.graph.value(id).name.clone()).collect(),
             ..info
         }
     }

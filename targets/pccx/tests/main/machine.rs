@@ -121,6 +121,23 @@ fn tails_stay_and_special_rows_are_not_numbers() {
     assert_eq!(machine.e_max(), NAN, "all results are NaN");
 }
 
+/// Adding a product with zeros changes no value, and finds the maximum of all.
+#[test]
+fn zeros_find_a_maximum() {
+    let mut machine = machine();
+    set(&mut machine, Cache::FmapShape, 1, [4, 1, 1]);
+    set(&mut machine, Cache::WeightShape, 1, [0, 4, 1]);
+    machine.bind_weights(Arc::new(WeightImage::zeros(4, 1).unwrap().with_scales(vec![0.0; 4])));
+    let mut values: Vec<u16> = (0..16).map(|index| 0xC000 + index).collect();
+    values[9] = 0xBF80;
+    machine.write_l2(0, &[0; 4]).unwrap();
+    machine.write_l2(8, &values).unwrap();
+    let flags = MacFlags { findemax: true, accm: true, w_scale: true };
+    machine.step(&Op::Gemm(Mac { flags, ..MAC })).unwrap();
+    assert_eq!(machine.read_l2(8, 16).unwrap(), &values[..]);
+    assert_eq!(machine.e_max(), 0xBF80);
+}
+
 #[test]
 fn copies_within_l2_may_overlap() {
     let mut machine = machine();

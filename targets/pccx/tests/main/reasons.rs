@@ -344,6 +344,7 @@ fn options_are_what_was_asked_for() {
         activations: Activations::Bits8,
         weight_bits: WeightBits::Fitting,
         m_tile: 16,
+        k_part: None,
         kv_bits: 8,
         keeps_codes: false,
     };
@@ -373,6 +374,8 @@ fn options_are_what_was_asked_for() {
         ("weights", "8", Options { weight_bits: WeightBits::Bits8, ..ext() }),
         ("m_tile", "1", Options { m_tile: 1, ..ext() }),
         ("m_tile", "1024", Options { m_tile: 1024, ..ext() }),
+        ("k_part", "32", Options { k_part: Some(32), ..ext() }),
+        ("k_part", "65504", Options { k_part: Some(65_504), ..ext() }),
     ] {
         assert_eq!(parse(&extended, key, value), Ok(expected), "{key}={value}");
     }
@@ -395,12 +398,14 @@ fn options_are_what_was_asked_for() {
         ("activations", "12", "must be 8 or 16"),
         ("m_tile", "0", "must be a whole number from 1 to 1024"),
         ("m_tile", "1025", "must be a whole number from 1 to 1024"),
+        ("k_part", "16", "must be a whole number from 32 to 65504"),
+        ("k_part", "100", "must be a multiple of 32 from 32 to 65504"),
         ("m_tile", "x", "must be a whole number from 1 to 1024"),
         (
             "mtile",
             "1",
             "unknown option (did you mean `m_tile`?); options of pccx: segments, isa, kv, norms, \
-             rotations, scales, weights, gelu, activations, weight_bits, kv_bits, m_tile",
+             rotations, scales, weights, gelu, activations, weight_bits, kv_bits, m_tile, k_part",
         ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);

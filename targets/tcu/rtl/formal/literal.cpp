@@ -1,5 +1,6 @@
-// Holds `literal_bench.sv` against records of the standard input: operation, left, right, addend, result, each
-// 32 bits, little-endian. Says how many there were and what the first one is that differs.
+// Holds `literal_bench.sv` against records of the standard input: operation, left, right, addend,
+// result, each 32 bits, little-endian. Says how many there were and what the first one is that
+// differs.
 #include <array>
 #include <cinttypes>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The literal definition as a module, for a simulator to hold against `npukit-numeric`: operation 16 is `mac`. Numbers
-// of single precision have no other definition than the circuit's, which stands here itself.
+// The literal definition as a module, for a simulator to hold against `npukit-numeric`: operation
+// 16 is `mac`. Numbers of single precision have no other definition than the circuit's, which
+// stands here itself.
 module literal_bench #(
     parameter int unsigned SCALAR_BITS  = 16,
     parameter int unsigned BINARY_POINT = 8
@@ -14,14 +15,11 @@ module literal_bench #(
   if (BINARY_POINT == 0) begin : gen_float
     logic signed [31:0] computed;
 
-    tcu_alu_lane #(
-        .SCALAR_BITS (32),
-        .BINARY_POINT(0)
-    ) lane (
-        .op  (op[3:0]),
+    tcu_alu_lane #(.SCALAR_BITS(32), .BINARY_POINT(0)) lane (
+        .op(op[3:0]),
         .left,
         .right,
-        .out (computed)
+        .out(computed)
     );
 
     assign out = op[4] ? tcu_float::add(tcu_float::multiply(left, right), addend) : computed;

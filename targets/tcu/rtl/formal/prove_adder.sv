@@ -12,7 +12,7 @@ module prove_adder #(
   tcu_adder #(
       .SCALAR_BITS(SCALAR_BITS)
   ) adder (
-      .*
+      .left, .right, .sum
   );
 
   assign wanted = SCALAR_BITS'(tcu_literal::saturate(72'(left) + 72'(right), SCALAR_BITS));

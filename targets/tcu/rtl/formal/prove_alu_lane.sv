@@ -15,7 +15,7 @@ module prove_alu_lane #(
       .SCALAR_BITS (SCALAR_BITS),
       .BINARY_POINT(BINARY_POINT)
   ) lane (
-      .*
+      .op, .left, .right, .out
   );
 
   assign wanted = SCALAR_BITS'(tcu_literal::operation(

@@ -1,6 +1,6 @@
-// A processing element is `mac` of the literal definition, a cycle late, for all inputs and weights; what
-// it hands right is its input, what it hands down its weight. With two weights the one at work is what the
-// other one was at the last exchange.
+// A processing element is `mac` of the literal definition, a cycle late, for all inputs and
+// weights; what it hands right is its input, what it hands down its weight. With two weights the
+// one at work is what the other one was at the last exchange.
 module prove_processing_element #(
     parameter int unsigned SCALAR_BITS    = 16,
     parameter int unsigned BINARY_POINT   = 8,
@@ -21,7 +21,10 @@ module prove_processing_element #(
       .BINARY_POINT  (BINARY_POINT),
       .DOUBLE_WEIGHTS(DOUBLE_WEIGHTS)
   ) element (
-      .*
+      .clock, .load, .exchange,
+      .weight_in, .weight,
+      .x_in, .x_out,
+      .sum_in, .sum_out
   );
 
   logic started = 1'b0;

@@ -1,4 +1,5 @@
-// What numbers mean, as the specification says it, and as `npukit-numeric` does: the other side of proofs.
+// What numbers mean, as the specification says it, and as `npukit-numeric` does: the other side of
+// proofs.
 //
 // Nothing of the circuit is in here. Everything is exact in 72 bits, which hold the products of two
 // scalars of 32 bits; `bits` and `point` are a format's width and its fraction bits.

@@ -1,7 +1,8 @@
-// The elements of tcu_systolic_array as loops, for simulations of large arrays, whose elements one by one take hours to build.
+// The elements of tcu_systolic_array as loops, for simulations of large arrays, whose elements one
+// by one take hours to build.
 //
-// A row's results are computed as it enters, and come out as late as those of the elements: nothing is shifted while rows are
-// under way. Weights are one a element, numbers fixed point.
+// A row's results are computed as it enters, and come out as late as those of the elements: nothing
+// is shifted while rows are under way. Weights are one a element, numbers fixed point.
 module tcu_systolic_array #(
     parameter int unsigned ARRAY_SIZE     = 8,
     parameter int unsigned SCALAR_BITS    = 16,

@@ -1,4 +1,4 @@
-// What tcu_axi_checker tells, in words.
+// What npu_axi_checker tells, in words.
 #pragma once
 
 #include <cstdint>

@@ -111,8 +111,8 @@ class Bank {
     uint32_t beats;
   };
 
-  // Beats whose address is known go to memory. Data may come before their address. That WLAST is with the last of a burst is
-  // the checker's to see.
+  // Beats whose address is known go to memory. Data may come before their address. That WLAST is
+  // with the last of a burst is the checker's to see.
   void store(uint64_t cycle) {
     while (!writes_.empty() && !words_.empty()) {
       Burst& burst = writes_.front();

@@ -1,9 +1,9 @@
 // Runs a program on the circuit: instructions through the stream, both banks behind an AXI model.
 //
-// All files are plain bytes. The model: a burst read whose address was taken in cycle c gives its first
-// beat in cycle c + latency at the earliest, bursts in order, a beat a cycle; a write is answered
-// `response-latency` cycles after its last beat; addresses and written data are taken at once. With
-// --stalls every handshake waits at random, in the manner of AXI: what is offered stays.
+// All files are plain bytes. The model: a burst read whose address was taken in cycle c gives its
+// first beat in cycle c + latency at the earliest, bursts in order, a beat a cycle; a write is
+// answered `response-latency` cycles after its last beat; addresses and written data are taken at
+// once. With --stalls every handshake waits at random, in the manner of AXI: what is offered stays.
 //
 // Cycle 0 is that of the first beat of the instruction stream. `harness --help` lists the options.
 #include <algorithm>
@@ -110,21 +110,21 @@ class Run {
   }
 
   void restart() {
-    top_.reset = 1;
+    top_.rst_i = 1;
     const Wires none[2] = {};
     for (int i = 0; i < 3; ++i) {
-      top_.clock = 0;
+      top_.clk_i = 0;
       top_.eval();
-      top_.clock = 1;
+      top_.clk_i = 1;
       top_.eval();
       if (top_.axi_broken) break_off("in reset", none);
     }
-    top_.reset = 0;
+    top_.rst_i = 0;
   }
 
   // A cycle: inputs, what follows from them, what was handed over, the edge.
   void step() {
-    top_.clock = 0;
+    top_.clk_i = 0;
     Wires wires[2];
     banks_[0]->offer(cycle_, wires[0]);
     banks_[1]->offer(cycle_, wires[1]);
@@ -139,7 +139,7 @@ class Run {
     banks_[0]->step(cycle_, wires[0]);
     banks_[1]->step(cycle_, wires[1]);
     note(wires);
-    top_.clock = 1;
+    top_.clk_i = 1;
     top_.eval();
     dump(1);
     if (top_.axi_broken) break_off("in cycle " + std::to_string(cycle_), wires);
@@ -228,7 +228,8 @@ class Run {
 #endif
   }
 
-  // Vectors as the circuit shows them, one or more beside each other, scalar by scalar in whole bytes.
+  // Vectors as the circuit shows them, one or more beside each other, scalar by scalar in whole
+  // bytes.
   template <typename Port>
   void write_memory(const std::string& path, uint64_t vectors, Port& port, uint64_t beside = 1) {
     uint64_t lanes = beside * options_.number("array-size"), bytes = options_.number("scalar-bytes");

@@ -1,9 +1,10 @@
 // The unit with what the harness sees beside its ports: when things happen, and what memories hold.
 //
-// `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`, `local_writes`, `weights_shift` are high in the cycle of each such
-// event; `peek_` shows a vector of local memory, of the accumulators, of the lookup tables side by side, the register after that
-// many, and what the configuration registers hold, in the order of their numbers; `axi_broken` the rules of AXI that are
-// broken on each bank's bus (see tcu_axi_checker). All parameters are tcu's.
+// `holds` is high while the decoder has an instruction; `accepts`, `accumulator_writes`,
+// `local_writes`, `weights_shift` are high in the cycle of each such event; `peek_` shows a vector
+// of local memory, of the accumulators, of the lookup tables side by side, the register after that
+// many, and what the configuration registers hold, in the order of their numbers; `axi_broken` the
+// rules of AXI that are broken on each bank's bus (see npu_axi_checker). All parameters are tcu's.
 module tcu_bench #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -31,6 +32,7 @@ module tcu_bench #(
     parameter bit DOUBLE_WEIGHTS = 1'b0,
     parameter bit PIPELINED_SIMD = 1'b0,
     parameter int unsigned OUTSTANDING_BURSTS = 0,
+    parameter bit REGISTERED_ROWS = 1'b0,
     parameter bit VALUE_IN_OPERAND1 = 1'b0,
     parameter int unsigned OFFSET_BITS = 16,
     parameter int unsigned AXI_ADDRESS_BITS = 32,
@@ -40,8 +42,8 @@ module tcu_bench #(
     parameter bit INVALID_SAMPLES = 1'b0,
     localparam int unsigned VECTOR_BITS = ARRAY_SIZE * SCALAR_BITS
 ) (
-    input logic clock,
-    input logic reset,
+    input logic clk_i,
+    input logic rst_i,
 
     output logic timeout,
     output logic tracepoint,
@@ -146,6 +148,7 @@ module tcu_bench #(
       .DOUBLE_WEIGHTS      (DOUBLE_WEIGHTS),
       .PIPELINED_SIMD      (PIPELINED_SIMD),
       .OUTSTANDING_BURSTS  (OUTSTANDING_BURSTS),
+      .REGISTERED_ROWS     (REGISTERED_ROWS),
       .VALUE_IN_OPERAND1   (VALUE_IN_OPERAND1),
       .OFFSET_BITS         (OFFSET_BITS),
       .AXI_ADDRESS_BITS    (AXI_ADDRESS_BITS),
@@ -154,54 +157,47 @@ module tcu_bench #(
       .FIXED_TABLES        (FIXED_TABLES),
       .INVALID_SAMPLES     (INVALID_SAMPLES)
   ) unit (
-      .m_axi_dram0_awid(),
-      .m_axi_dram0_awsize(),
-      .m_axi_dram0_awburst(),
-      .m_axi_dram0_awlock(),
-      .m_axi_dram0_awprot(),
-      .m_axi_dram0_awqos(),
-      .m_axi_dram0_arid(),
-      .m_axi_dram0_arsize(),
-      .m_axi_dram0_arburst(),
-      .m_axi_dram0_arlock(),
-      .m_axi_dram0_arprot(),
-      .m_axi_dram0_arqos(),
-      .m_axi_dram0_bid('0),
+      .clk_i, .rst_i, .timeout, .tracepoint, .bus_error,
+      .instruction_tvalid, .instruction_tready, .instruction_tdata, .instruction_tkeep,
+      .instruction_tlast,
+      .sample_tvalid, .sample_tready, .sample_tdata, .sample_tkeep(), .sample_tlast,
+      .m_axi_dram0_awaddr, .m_axi_dram0_awlen, .m_axi_dram0_awcache, .m_axi_dram0_awvalid,
+      .m_axi_dram0_awready, .m_axi_dram0_wdata, .m_axi_dram0_wstrb, .m_axi_dram0_wlast,
+      .m_axi_dram0_wvalid, .m_axi_dram0_wready, .m_axi_dram0_bresp, .m_axi_dram0_bvalid,
+      .m_axi_dram0_bready, .m_axi_dram0_araddr, .m_axi_dram0_arlen, .m_axi_dram0_arcache,
+      .m_axi_dram0_arvalid, .m_axi_dram0_arready, .m_axi_dram0_rdata, .m_axi_dram0_rresp,
+      .m_axi_dram0_rlast, .m_axi_dram0_rvalid, .m_axi_dram0_rready, .m_axi_dram0_awid(),
+      .m_axi_dram0_awsize(), .m_axi_dram0_awburst(), .m_axi_dram0_awlock(), .m_axi_dram0_awprot(),
+      .m_axi_dram0_awqos(), .m_axi_dram0_arid(), .m_axi_dram0_arsize(), .m_axi_dram0_arburst(),
+      .m_axi_dram0_arlock(), .m_axi_dram0_arprot(), .m_axi_dram0_arqos(), .m_axi_dram0_bid('0),
       .m_axi_dram0_rid('0),
-      .m_axi_dram1_awid(),
-      .m_axi_dram1_awsize(),
-      .m_axi_dram1_awburst(),
-      .m_axi_dram1_awlock(),
-      .m_axi_dram1_awprot(),
-      .m_axi_dram1_awqos(),
-      .m_axi_dram1_arid(),
-      .m_axi_dram1_arsize(),
-      .m_axi_dram1_arburst(),
-      .m_axi_dram1_arlock(),
-      .m_axi_dram1_arprot(),
-      .m_axi_dram1_arqos(),
-      .m_axi_dram1_bid('0),
-      .m_axi_dram1_rid('0),
-      .sample_tkeep(),
-      .*
+      .m_axi_dram1_awaddr, .m_axi_dram1_awlen, .m_axi_dram1_awcache, .m_axi_dram1_awvalid,
+      .m_axi_dram1_awready, .m_axi_dram1_wdata, .m_axi_dram1_wstrb, .m_axi_dram1_wlast,
+      .m_axi_dram1_wvalid, .m_axi_dram1_wready, .m_axi_dram1_bresp, .m_axi_dram1_bvalid,
+      .m_axi_dram1_bready, .m_axi_dram1_araddr, .m_axi_dram1_arlen, .m_axi_dram1_arcache,
+      .m_axi_dram1_arvalid, .m_axi_dram1_arready, .m_axi_dram1_rdata, .m_axi_dram1_rresp,
+      .m_axi_dram1_rlast, .m_axi_dram1_rvalid, .m_axi_dram1_rready, .m_axi_dram1_awid(),
+      .m_axi_dram1_awsize(), .m_axi_dram1_awburst(), .m_axi_dram1_awlock(), .m_axi_dram1_awprot(),
+      .m_axi_dram1_awqos(), .m_axi_dram1_arid(), .m_axi_dram1_arsize(), .m_axi_dram1_arburst(),
+      .m_axi_dram1_arlock(), .m_axi_dram1_arprot(), .m_axi_dram1_arqos(), .m_axi_dram1_bid('0),
+      .m_axi_dram1_rid('0)
   );
 
-  // Bursts under way of a bank: those remembered, and one more. Bursts read are remembered whole, and each has a part for
-  // every 4 KiB that it touches.
+  // Bursts under way of a bank: those remembered, and one more. Bursts read are remembered whole,
+  // and each has a part for every 4 KiB that it touches.
   localparam int unsigned REMEMBERED = OUTSTANDING_BURSTS > 0 ? OUTSTANDING_BURSTS : 2;
   localparam int unsigned LONGEST_BYTES = 256 * AXI_BITS / 8;
   localparam int unsigned PARTS = (LONGEST_BYTES > 4096 ? LONGEST_BYTES / 4096 : 1) + 1;
   localparam int unsigned MOST_READS = REMEMBERED * PARTS + 1;
 
-  tcu_axi_checker #(
+  npu_axi_checker #(
       .DATA_BITS  (AXI_BITS),
       .ADDRESS_BITS(AXI_ADDRESS_BITS),
       .MOST_READS (MOST_READS),
       .MOST_WRITES(REMEMBERED + 1),
       .MAY_CROSS  (CROSSES_BY_A_BEAT)
   ) checker0 (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .awvalid(unit.m_axi_dram0_awvalid),
       .awready(unit.m_axi_dram0_awready),
       .awaddr (unit.m_axi_dram0_awaddr),
@@ -232,15 +228,14 @@ module tcu_bench #(
       .broken (axi_broken[0])
   );
 
-  tcu_axi_checker #(
+  npu_axi_checker #(
       .DATA_BITS  (AXI_BITS),
       .ADDRESS_BITS(AXI_ADDRESS_BITS),
       .MOST_READS (MOST_READS),
       .MOST_WRITES(REMEMBERED + 1),
       .MAY_CROSS  (CROSSES_BY_A_BEAT)
   ) checker1 (
-      .clock,
-      .reset,
+      .clock(clk_i), .reset(rst_i),
       .awvalid(unit.m_axi_dram1_awvalid),
       .awready(unit.m_axi_dram1_awready),
       .awaddr (unit.m_axi_dram1_awaddr),

@@ -5,17 +5,20 @@ use std::collections::VecDeque;
 use super::queue::{Cycle, Pass, Queue};
 use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
-use crate::config::Overlap;
+use crate::config::Config;
 
 /// Timing state of the systolic array. Rows enter in order, one per cycle. A result leaves 2N-1
-/// cycles after its row. Weights wait until all results have left.
+/// cycles after its row, or 2N with registered rows. Weights wait until all elements are idle.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
     /// Queue of instructions.
     pub(super) instructions: Pass,
     /// Queue of single rows.
     rows: Queue,
+    /// Cycles from a row to its result.
     latency: Cycle,
+    /// Cycles in which the elements work on a row.
+    element_cycles: Cycle,
     /// Cycle of the last row, of inputs or weights.
     last: Cycle,
     /// First cycle in which weights may be shifted.
@@ -41,17 +44,21 @@ pub(super) struct Array {
 }
 
 impl Array {
-    pub(super) fn new(array_size: usize, overlap: Overlap) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
+        let Config { array_size, overlap, .. } = *config;
+        let registers = usize::from(config.registered_rows);
+        let element_cycles = (2 * array_size as u64).saturating_sub(1);
         Self {
             instructions: Pass::new(2 * array_size),
             rows: Queue::default(),
-            latency: (2 * array_size as u64).saturating_sub(1),
+            latency: element_cycles + registers as u64,
+            element_cycles,
             last: 0,
             drained: 0,
             windows: VecDeque::new(),
             loaded: 0,
             second: overlap.double_weights.then(|| WeightLoads::new(array_size)),
-            ahead: overlap.pipelined_simd.then(|| Pass::new(2 * array_size)),
+            ahead: overlap.pipelined_simd.then(|| Pass::new(2 * array_size + registers)),
             computed_rows: 0,
             weight_rows: 0,
             stalls: StallMeter::default(),
@@ -215,7 +222,7 @@ impl Array {
             self.stalls.add(Stall::ArrayForAccumulators, offered, at);
             self.rows.leave(at);
             self.last = at;
-            self.drained = at + self.latency + 1;
+            self.drained = at + self.element_cycles + 1;
             self.computed_rows += 1;
             return (at, result);
         }
@@ -231,7 +238,7 @@ impl Array {
         }
         self.rows.leave(at);
         self.last = at;
-        self.drained = at + self.latency + 1;
+        self.drained = at + self.element_cycles + 1;
         self.computed_rows += 1;
         (at, result)
     }

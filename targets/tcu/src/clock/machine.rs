@@ -105,7 +105,7 @@ impl Machine {
             head: FIRST,
             size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
             router: Router::new(2 * n),
-            array: Array::new(n, overlap),
+            array: Array::new(config),
             accumulator: Accumulator::new(config),
             port_a: ReadPort::default(),
             local_from: FIRST,

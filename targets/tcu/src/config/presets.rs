@@ -2,21 +2,22 @@
 
 use super::{Board, Config};
 
-/// Name and file of every board.
-const PRESETS: [(&str, &str); 13] = [
-    ("artya7100t", include_str!("../../configs/artya7100t.tarch")),
-    ("artya735t", include_str!("../../configs/artya735t.tarch")),
-    ("artyz720", include_str!("../../configs/artyz720.tarch")),
-    ("cmoda7", include_str!("../../configs/cmoda7.tarch")),
-    ("kv260", include_str!("../../configs/kv260.tarch")),
-    ("pynqz1", include_str!("../../configs/pynqz1.tarch")),
-    ("pynqz1_12x12", include_str!("../../configs/pynqz1_12x12.tarch")),
-    ("pynqz2", include_str!("../../configs/pynqz2.tarch")),
-    ("speech_robot", include_str!("../../configs/speech_robot.tarch")),
-    ("ulx3s_85f", include_str!("../../configs/ulx3s_85f.tarch")),
-    ("ultra96v2", include_str!("../../configs/ultra96v2.tarch")),
-    ("zcu104", include_str!("../../configs/zcu104.tarch")),
-    ("zcu104_uram", include_str!("../../configs/zcu104_uram.tarch")),
+/// Name, board as its maker calls it, and file of every instance.
+const PRESETS: [(&str, &str, &str); 14] = [
+    ("artya7100t", "Arty A7-100T", include_str!("../../configs/artya7100t.tarch")),
+    ("artya735t", "Arty A7-35T", include_str!("../../configs/artya735t.tarch")),
+    ("artyz720", "Arty Z7-20", include_str!("../../configs/artyz720.tarch")),
+    ("cmoda7", "Cmod A7", include_str!("../../configs/cmoda7.tarch")),
+    ("kv260", "Kria KV260", include_str!("../../configs/kv260.tarch")),
+    ("pynqz1", "PYNQ-Z1", include_str!("../../configs/pynqz1.tarch")),
+    ("pynqz1_12x12", "PYNQ-Z1", include_str!("../../configs/pynqz1_12x12.tarch")),
+    ("pynqz2", "PYNQ-Z2", include_str!("../../configs/pynqz2.tarch")),
+    ("speech_robot", "Tensil's speech robot", include_str!("../../configs/speech_robot.tarch")),
+    ("ulx3s", "ULX3S 85F", include_str!("../../configs/ulx3s.tarch")),
+    ("ulx3s_85f", "ULX3S 85F", include_str!("../../configs/ulx3s_85f.tarch")),
+    ("ultra96v2", "Ultra96-V2", include_str!("../../configs/ultra96v2.tarch")),
+    ("zcu104", "ZCU104", include_str!("../../configs/zcu104.tarch")),
+    ("zcu104_uram", "ZCU104 with UltraRAM", include_str!("../../configs/zcu104_uram.tarch")),
 ];
 
 impl Config {
@@ -39,14 +40,19 @@ impl Config {
 
     /// Returns the names that [`Config::preset`] accepts, in alphabetical order.
     pub fn presets() -> impl Iterator<Item = &'static str> {
-        PRESETS.iter().map(|(name, _)| *name)
+        PRESETS.iter().map(|(name, ..)| *name)
     }
 }
 
 impl Board {
+    /// Returns the name of an embedded instance's board for people, or `None`.
+    pub fn title(name: &str) -> Option<&'static str> {
+        PRESETS.iter().find(|(preset, ..)| *preset == name).map(|(_, title, _)| *title)
+    }
+
     /// Returns the embedded board with that name, or `None`.
     pub fn preset(name: &str) -> Option<Self> {
-        let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
+        let (.., text) = PRESETS.iter().find(|(preset, ..)| *preset == name)?;
         Self::from_json(text).ok().map(|(board, _)| board)
     }
 

@@ -27,7 +27,7 @@ struct Key {
 const DATA_TYPE: &str = "data_type";
 const READING: &str = "reading";
 /// The integers that npukit has added; Tensil's reader does not know them.
-const OURS: [&str; 8] = [
+const OURS: [&str; 9] = [
     "lookup_tables",
     "lookup_depth",
     "sample_block_size",
@@ -36,6 +36,7 @@ const OURS: [&str; 8] = [
     "double_weights",
     "pipelined_simd",
     "outstanding_bursts",
+    "registered_rows",
 ];
 /// The keys of a file that belong to its systems, not to the architecture.
 const SYSTEMS: [&str; 2] = ["system", "systems"];
@@ -43,7 +44,7 @@ const SYSTEMS: [&str; 2] = ["system", "systems"];
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
 #[rustfmt::skip] // A table: one key a line, in the order upstream writes.
-const KEYS: [Key; 18] = [
+const KEYS: [Key; 19] = [
     Key { name: "array_size",           min: 1, max: 1024,      default: None,    get: |c| c.array_size as u64,           set: |c, v| c.array_size = v as usize },
     Key { name: "dram0_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram0_depth,                 set: |c, v| c.dram0_depth = v },
     Key { name: "dram1_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram1_depth,                 set: |c, v| c.dram1_depth = v },
@@ -62,6 +63,7 @@ const KEYS: [Key; 18] = [
     Key { name: "double_weights",       min: 0, max: 1,         default: Some(0), get: |c| c.overlap.double_weights.into(),  set: |c, v| c.overlap.double_weights = v != 0 },
     Key { name: "pipelined_simd",       min: 0, max: 1,         default: Some(0), get: |c| c.overlap.pipelined_simd.into(),  set: |c, v| c.overlap.pipelined_simd = v != 0 },
     Key { name: "outstanding_bursts",   min: 0, max: 16,        default: Some(0), get: |c| c.overlap.outstanding_bursts as u64, set: |c, v| c.overlap.outstanding_bursts = v as usize },
+    Key { name: "registered_rows",      min: 0, max: 1,         default: Some(0), get: |c| c.registered_rows.into(),         set: |c, v| c.registered_rows = v != 0 },
 ];
 
 /// First and last value of a parameter in the specification's table, where npukit accepts others,
@@ -330,6 +332,7 @@ impl Config {
         sample_block_size: 0,
         reading: Reading::Released,
         overlap: Overlap::RELEASED,
+        registered_rows: false,
     };
 }
 

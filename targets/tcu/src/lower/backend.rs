@@ -1,5 +1,7 @@
 //! Last stage: turns scheduled layers and constants into a [`Program`].
 
+use npukit_target::ModelReading;
+
 use super::layers::hir::{Model, Port};
 use super::memory::{Home, Plan};
 use super::schedule::Scheduled;
@@ -35,6 +37,7 @@ pub fn program(name: String, model: Model, config: &Config, scheduled: Scheduled
         layers: layers.collect(),
         memory: MemoryUse { dram0: plan.dram0, dram1: plan.dram1, local, accumulators },
         system: None,
+        reading: ModelReading::new(),
         instructions: ops,
         host_steps: model.host_steps,
     }

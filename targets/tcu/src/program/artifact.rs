@@ -14,7 +14,7 @@ mod manifest;
 mod scalars;
 mod sidecar;
 
-use npukit_target::{ArtifactFile, Parts, ReadError};
+use npukit_target::{ArtifactFile, ModelReading, Parts, ReadError};
 
 pub use crate::config::json_fields::KeyError;
 pub use error::ArtifactError;
@@ -131,6 +131,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         layers: Vec::new(),
         memory: crate::program::MemoryUse::default(),
         system: None,
+        reading: ModelReading::new(),
     };
     if let Some((extra, _)) = extra {
         sidecar::apply(&sidecar_name, &extra, &mut program)?;

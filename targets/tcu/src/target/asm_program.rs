@@ -1,6 +1,8 @@
 //! [`AssembledProgram`]: an assembly program, as text or words.
 
-use npukit_target::{AsmOptions, AsmProgram, Compiled, Machine, ProgramText, TargetError, UninitMemory};
+use npukit_target::{
+    AsmOptions, AsmProgram, Compiled, Machine, ModelReading, ProgramText, TargetError, UninitMemory,
+};
 
 use super::machine::{Stepped, TcuMachine};
 use super::program::TcuProgram;
@@ -35,6 +37,7 @@ impl AssembledProgram {
             layers: Vec::new(),
             memory: MemoryUse::default(),
             system: Some(system.clone()),
+            reading: ModelReading::new(),
         };
         Self { program, board: board.to_owned(), text }
     }

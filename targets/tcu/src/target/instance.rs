@@ -87,10 +87,11 @@ impl Instance for TcuInstance {
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
         let (graph, rewrites) = self.drawn(graph, options)?;
-        let options = self.options(options)?;
-        let compiled = lower::compile(&graph, &self.config, &options).map_err(lower_error)?;
+        let lowering = self.options(options)?;
+        let compiled = lower::compile(&graph, &self.config, &lowering).map_err(lower_error)?;
         self.check_tables(&compiled.program.instructions)?;
-        let program = TcuProgram::compiled(compiled, self.info.instance().to_owned(), self.system.clone());
+        let (board, system) = (self.info.instance().to_owned(), self.system.clone());
+        let program = TcuProgram::compiled(compiled, board, system, options.reading.clone());
         Ok(Box::new(program.for_embedded(embedded).rewrites(rewrites)))
     }
 

@@ -24,9 +24,9 @@ use npukit_graph::rescale::Scales;
 use npukit_target::rtl::{Circuit, Defects};
 use npukit_target::{
     ArtifactFile, BoundedProgram, Compiled, CosimJudge, CosimOptions, FieldProgram, Finding, HazardMode,
-    HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, MemoryReport, Output, OwnValues,
-    ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation, Saturations,
-    TargetError, TimeForm, TimeOptions, TimeReport,
+    HostStepReport, Inputs, Instance, Layer, Machine, MachineOptions, MemoryReport, ModelReading, Output,
+    OwnValues, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions, RunResult, Saturation,
+    Saturations, TargetError, TimeForm, TimeOptions, TimeReport,
 };
 use npukit_trace::{MemoryMap, Recorder};
 
@@ -88,11 +88,11 @@ impl TcuProgram {
     }
 
     /// Creates a program that was just compiled.
-    pub fn compiled(compiled: lower::Compiled, board: String, system: System) -> Self {
+    pub fn compiled(compiled: lower::Compiled, board: String, system: System, reading: ModelReading) -> Self {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
         let lower::Compiled { program, results, clocked, .. } = compiled;
-        let program = Program { system: Some(system), ..program };
+        let program = Program { system: Some(system), reading, ..program };
         Self { clocked, choices, saturated_constants, results, ..Self::loaded(program, Some(board)) }
     }
 
@@ -241,6 +241,7 @@ impl TcuProgram {
             layers: layers.map(layer).collect(),
             scales: self.port_scales(),
             time_forms: &[TimeForm::Samples],
+            reading: self.program.reading.clone(),
             ..ProgramInfo::new(self.report(), ports(inputs), ports(outputs)).with_copies(self.copied_bytes())
         }
     }

@@ -85,6 +85,7 @@ fn sample() -> Program {
         layers: vec![Layer { name: "conv+relu".into(), first: 1, count: 2, macs: 7 }],
         memory: MemoryUse { local: Usage { maximum: 4, aggregate: 5 }, ..MemoryUse::default() },
         system: None,
+        reading: [("batch".to_owned(), 4.into())].into_iter().collect(),
         config,
     }
 }

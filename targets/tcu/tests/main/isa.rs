@@ -435,6 +435,7 @@ fn config() -> impl Strategy<Value = Config> {
                     sample_block_size: 0,
                     reading: Reading::ALL[reading],
                     overlap: Overlap::RELEASED,
+                    registered_rows: false,
                 }
             },
         )

@@ -55,6 +55,7 @@ fn config(array_size: usize, local_depth: u64, accumulator_depth: u64) -> Config
         sample_block_size: 0,
         reading: Reading::Released,
         overlap: Overlap::RELEASED,
+        registered_rows: false,
     }
 }
 

@@ -68,6 +68,7 @@ fn sum(between: &[Op]) -> Program {
         layers: vec![Layer { name: "add".into(), first: 0, count, macs: 0 }],
         memory: MemoryUse::default(),
         system: None,
+        reading: npukit_target::ModelReading::new(),
     }
 }
 

@@ -32,6 +32,7 @@ pub fn small(data_type: DataType, array_size: usize) -> Config {
         sample_block_size: 0,
         reading: Reading::Released,
         overlap: Overlap::RELEASED,
+        registered_rows: false,
     }
 }
 

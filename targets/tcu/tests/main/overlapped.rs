@@ -3,7 +3,8 @@
 //!
 //! `overlapped.json` is written by `tests/python/rtl_random.py --overlap --keep`. It has random
 //! programs on instances without some or all limits, with the cycle in which the circuit accepts
-//! each instruction, and the total.
+//! each instruction, and the total. `registered.json` has instances of the same run whose rows pass
+//! a register.
 
 use npukit_tcu::internals::clock::Clock;
 use npukit_tcu::internals::config::ClockParams;
@@ -11,6 +12,7 @@ use npukit_tcu::{Config, Overlap, decode_program};
 use serde_json::Value;
 
 const MEASURED: &str = include_str!("overlapped.json");
+const REGISTERED: &str = include_str!("registered.json");
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap()
@@ -54,4 +56,12 @@ fn the_clock_takes_the_cycles_of_the_circuit() {
         overlap.has_queues() && overlap.overlapped_dram && overlap.double_weights && overlap.pipelined_simd
     };
     assert!(overlaps.iter().any(all) && overlaps.iter().any(|overlap| !all(overlap)), "{overlaps:?}");
+}
+
+#[test]
+fn the_clock_takes_the_cycles_of_the_circuit_with_registered_rows() {
+    let configs = measured(REGISTERED, false);
+    assert!(configs.iter().all(|(config, _)| config.registered_rows));
+    let pipelined = |wanted| configs.iter().any(|(config, _)| config.overlap.pipelined_simd == wanted);
+    assert!(pipelined(true) && pipelined(false), "both ways of entering rows");
 }

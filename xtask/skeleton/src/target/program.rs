@@ -167,6 +167,7 @@ impl Compiled for SkeletonProgram {
             milliseconds: Some(breakdown.cycles() as f64 / (program.config.clock_mhz * 1e3)),
             clock_mhz: Some(program.config.clock_mhz),
             clock_source: Some("the configuration".to_owned()),
+            macs_computed: breakdown.macs_computed(),
             utilization: breakdown.utilization(),
             roofline: breakdown.roofline(),
             layers: breakdown.layers(),

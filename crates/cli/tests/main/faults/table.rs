@@ -86,9 +86,9 @@ pub const ROWS: [Row; 27] = [
           both: "--target tcu -o out/r.html --svg out", reads: "targets" },
     Row { files: 8, step: 4, old: "explore d.onnx --space a.toml", new: "explore d.onnx --space b.toml",
           both: "-o out/p.csv --svg out/p.svg --html out/p.html --best latency --write out", reads: "targets" },
-    Row { files: 53, step: 12, old: "rtl tcu:cmoda7", new: "rtl tcu:cmoda7 --released", both: "-o out",
+    Row { files: 56, step: 12, old: "rtl tcu:cmoda7", new: "rtl tcu:cmoda7 --released", both: "-o out",
           reads: "targets" },
     Row { files: 2, step: 1, old: "bug-report d.onnx", new: "bug-report d.onnx --with-names", both: "--target tcu -o out",
           reads: "targets" },
-    Row { files: 30, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
+    Row { files: 32, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];

@@ -8,6 +8,7 @@ use crate::llm::family::{Family, Windows};
 pub(super) const GEMMA3: Family = Family {
     model_types: &["gemma3_text"],
     architectures: &["gemma3"],
+    unused: &["vision_tower.", "multi_modal_projector."],
     query_key_norms: true,
     windows: Windows::ExceptEach(6),
     window_theta: Some(10_000.0),

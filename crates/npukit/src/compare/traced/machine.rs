@@ -79,7 +79,7 @@ impl Machine {
         given: Given<'_>,
         context: Context<'_>,
     ) -> Result<(Self, Vec<String>), Error> {
-        let wanted = wanted::of_program(compiled.inputs(), origin.as_ref().map(|origin| &origin.model));
+        let wanted = wanted::of_program(&*compiled, origin.as_ref().map(|origin| &origin.model));
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let text = Some(&read_text as &ReadText<'_>);
         let found = inputs::samples(given.inputs, &wanted, given.preprocess, context.reader, text)?;
@@ -112,7 +112,8 @@ impl Machine {
         context: Context<'_>,
     ) -> Result<(Self, Vec<String>), Error> {
         let compiled = program.compiled;
-        let model = model::load(&source.path, &source.model, given.inputs, context.reader)?;
+        let options = source.model.for_artifact(&*compiled)?;
+        let model = model::load(&source.path, &options, given.inputs, context.reader)?;
         let like = ShapeSource::new(&*compiled, &model, &source.path)?;
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let text = Some(&read_text as &ReadText<'_>);

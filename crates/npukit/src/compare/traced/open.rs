@@ -22,8 +22,8 @@ pub(crate) enum Named {
     Artifact(String),
     /// Archive of arrays: `.npz`.
     Archive(String),
-    /// Array of one tensor: `NAME=FILE.npy`.
-    Array { name: String, path: String },
+    /// Array of one tensor: `NAME=FILE.npy`, or `FILE.npy` for the only output of the other side.
+    Array { name: Option<String>, path: String },
     /// Memory image of a board: `MEMORY=FILE`.
     Image { memory: String, path: String },
 }
@@ -34,7 +34,7 @@ impl Named {
         let is_model = |path: &str| model::is_known(path) && !path.is_empty();
         let given = InputFile::parse(text);
         if let (Some(name), true) = (given.name, has_extension(&given.path, "npy")) {
-            return Some(Self::Array { name, path: given.path });
+            return Some(Self::Array { name: Some(name), path: given.path });
         }
         let is_word = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if let InputFile { name: Some(memory), path, .. } = InputFile::parse(text)
@@ -55,6 +55,9 @@ impl Named {
         }
         if is_model(text) {
             return Some(Self::Model(text.to_owned()));
+        }
+        if has_extension(text, "npy") {
+            return Some(Self::Array { name: None, path: text.to_owned() });
         }
         has_extension(text, "npz").then(|| Self::Archive(text.to_owned()))
     }
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(kind("out/m_onnx_pynqz1.tmodel"), Some("artifact"));
         assert_eq!(kind("t.npz"), Some("arrays"));
         assert_eq!((kind("dram0=board.bin"), kind("dram0=board.npz")), (Some("memory"), Some("memory")));
-        assert_eq!((kind("a/y:0=y.npy"), kind("y.npy")), (Some("arrays"), None));
+        assert_eq!((kind("a/y:0=y.npy"), kind("y.npy")), (Some("arrays"), Some("arrays")));
         assert_eq!((kind("./dram0=board.npz"), kind("a/b=c/m.onnx")), (Some("arrays"), Some("float")));
         assert_eq!((kind("board.bin"), kind("=x"), kind("m.onnx@")), (None, None, None));
         let compiled = Named::parse("a@b/m.onnx@chip:board@512bit");

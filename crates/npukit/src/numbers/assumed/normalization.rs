@@ -20,10 +20,6 @@ impl<'a> Readers<'a> {
         Self { graph, readers: graph.consumers() }
     }
 
-    fn all(&self, id: ValueId) -> impl Iterator<Item = &'a Node> {
-        self.readers[id.0 as usize].iter().map(|&id| self.graph.node(id))
-    }
-
     /// Returns the only node that reads a value, once or several times.
     fn only(&self, id: ValueId) -> Option<&'a Node> {
         let ids = &self.readers[id.0 as usize];
@@ -41,16 +37,6 @@ pub(super) fn range(readers: &Readers<'_>, input: ValueId) -> Option<Assumed> {
         None => (standardized(&affine)?, "its values are standardized"),
     };
     Some(Assumed { range, reason })
-}
-
-/// Whether an integer input is converted to real numbers immediately.
-pub(super) fn becomes_real(readers: &Readers<'_>, input: ValueId) -> bool {
-    let to_real = |node: &Node| match &node.op {
-        Op::Cast(cast) => cast.to.is_float(),
-        op => matches!(op, Op::DequantizeLinear(_)),
-    };
-    let mut readers = readers.all(input).peekable();
-    readers.peek().is_some() && readers.all(to_real)
 }
 
 /// Affine function `y = scale * x + offset`, for each channel or for all.

@@ -39,8 +39,8 @@ use sums::{Place, TensorSums};
 /// Parameters of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// First side: a model, `MODEL@TARGET`, an artifact, an `.npz` file, `NAME=FILE.npy` or
-    /// `MEMORY=FILE`.
+    /// First side: a model, `MODEL@TARGET`, an artifact, an `.npz` file, `NAME=FILE.npy`, an `.npy`
+    /// file for the only output of the other side, or `MEMORY=FILE`.
     pub before: String,
     /// Second side, in the same forms.
     pub after: String,

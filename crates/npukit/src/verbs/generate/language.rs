@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use npukit_graph::decoder::{DecoderError, DecoderModel, Session};
+use npukit_graph::decoder::{DecoderModel, Session};
+use npukit_graph::language::Model;
 use npukit_import::decoder::{self, Decoder, Text};
-use npukit_numeric::Tensor;
+use npukit_import::llm::LlmError;
+use npukit_import::llm::chat_template::Message;
 use npukit_target::{Generator, GeneratorOptions, LanguageModel, Reader, Step, TargetError};
 
 use super::Request;
-use super::published::{Published, layout};
-use crate::error::Error;
+use super::published::{self, Published};
+use crate::error::{Error, text_of};
+use crate::model::language::layout;
 use crate::targets::resolve;
 
 /// Embedded model, with held-out texts; `assets/README.md` describes their origin.
@@ -19,7 +22,7 @@ const HELD_OUT: &[u8] = include_bytes!("../../../assets/adder_held_out.txt");
 const ADDER_PATH: &str = "adder.toml";
 
 /// Default limit of tokens, because memory for them is allocated at once.
-const USUAL_TOKENS: usize = 256;
+pub(super) const USUAL_TOKENS: usize = 256;
 
 /// Language model with its tokenizer.
 pub(super) struct Language {
@@ -52,6 +55,21 @@ impl Language {
         path.map_or_else(|| Ok(ADDER.to_vec()), |path| Ok(reader.read(path)?))
     }
 
+    /// Returns the SHA-256 of the model.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Inapplicable`] for a description of our own: machines keep no keys and values then.
+    pub(super) fn digest(&self) -> Result<[u8; 32], Error> {
+        match &self.form {
+            Form::Described { .. } => {
+                let (path, option) = (self.path.clone(), "--keep".to_owned());
+                Err(Error::Inapplicable { path, option, found: "a description of a model" })
+            }
+            Form::Published(published) => Ok(published.model.digest()),
+        }
+    }
+
     /// Name of the model.
     pub(super) fn name(&self) -> &str {
         match &self.form {
@@ -67,6 +85,17 @@ impl Language {
                 .encode(prompt)
                 .map_err(|error| Error::Prompt { model: self.path.clone(), source: Box::new(error) }),
             Form::Published(published) => published.encode(&self.path, prompt),
+        }
+    }
+
+    /// Encodes a conversation, up to the begin of the model's next message.
+    pub(super) fn encode_chat(&self, messages: &[Message]) -> Result<Vec<usize>, Error> {
+        match &self.form {
+            Form::Described { .. } => {
+                let source = Box::new(LlmError::NoTemplate { path: self.path.clone() });
+                Err(Error::Checkpoint { path: self.path.clone(), source })
+            }
+            Form::Published(published) => published.encode_chat(&self.path, messages),
         }
     }
 
@@ -86,64 +115,93 @@ impl Language {
         }
     }
 
-    /// Returns the maximum number of tokens after a prompt of `length` tokens. The last one needs
-    /// no space: nothing follows it.
-    pub(super) fn most(&self, request: &Request, length: usize) -> usize {
-        let room = (self.limit() + 1).saturating_sub(length);
-        request.tokens.unwrap_or(USUAL_TOKENS).min(room)
+    /// Returns the number of tokens of a text with a prompt of `length` tokens and at most `tokens`
+    /// further ones. The last one needs no space: nothing follows it.
+    pub(super) fn needed(length: usize, tokens: Option<usize>) -> usize {
+        length.saturating_add(tokens.unwrap_or(USUAL_TOKENS).saturating_sub(1))
     }
 
     /// Maximum number of tokens of a text.
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         match &self.form {
             Form::Described { model, .. } => model.config().context,
             Form::Published(published) => published.model.description().limit(),
         }
     }
 
-    /// Creates a generator with space for a prompt of `length` tokens and the generated ones.
-    pub(super) fn generator(
-        &self,
-        request: &Request,
-        length: usize,
-        reader: &dyn Reader,
-    ) -> Result<Generator, Error> {
-        let needed = length + self.most(request, length).saturating_sub(1);
-        let capacity = needed.clamp(1, self.limit());
-        let options = GeneratorOptions { capacity, options: request.options.clone() };
-        match (&self.form, &request.target) {
-            (Form::Described { model, .. }, None) => {
-                Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?))
-            }
-            (Form::Described { model, .. }, Some(target)) => {
-                Ok(resolve(target, reader)?.generator(LanguageModel::Described(model), &options)?)
-            }
-            (Form::Published(published), None) => Ok(published.generator()),
-            (Form::Published(published), Some(target)) => {
-                let model = Arc::clone(&published.model);
-                Ok(resolve(target, reader)?.generator(LanguageModel::Published(model), &options)?)
-            }
+    /// Number of tokens that the model knows.
+    fn vocabulary(&self) -> usize {
+        match &self.form {
+            Form::Described { model, .. } => model.config().vocabulary,
+            Form::Published(published) => published.model.description().vocabulary,
         }
     }
 
-    /// Returns the logits after each token of a prompt, `[tokens, vocabulary]`.
-    pub(super) fn logits(
+    /// Checks that a smaller model, from `path`, has the same tokens.
+    pub(super) fn check_tokens_of(&self, draft: &Self, path: &str) -> Result<(), Error> {
+        let [own, other] = [self, draft].map(Self::vocabulary);
+        let differs = |token: &usize| self.decode(&[*token]) != draft.decode(&[*token]);
+        let reason = match (0..own).find(differs) {
+            _ if own != other => format!("it has {other} tokens instead of {own}"),
+            Some(token) => {
+                let [own, other] = [self, draft].map(|language| language.decode(&[token]));
+                format!("token {token} is {other:?} instead of {own:?}")
+            }
+            None => return Ok(()),
+        };
+        Err(Error::OtherTokens { path: path.to_owned(), model: self.path.clone(), reason })
+    }
+
+    /// Creates a generator with space for `capacity` tokens, 1 to the limit.
+    pub(super) fn generator(
         &self,
         request: &Request,
-        prompt: &[usize],
+        capacity: usize,
         reader: &dyn Reader,
-    ) -> Result<Tensor, Error> {
-        let logits = match &self.form {
-            Form::Published(published) if request.target.is_none() => published.logits(prompt)?,
-            _ => {
-                let mut generator = self.generator(request, prompt.len(), reader)?;
-                let rows = prompt.iter().map(|&token| Ok(generator.take(&[token])?.logits));
-                rows.collect::<Result<Vec<_>, Error>>()?.concat()
-            }
+    ) -> Result<Generator, Error> {
+        self.generator_of(None, request, capacity, reader)
+    }
+
+    /// Like [`Self::generator`], for the last generator: it gets the weights, which this model then
+    /// no longer has.
+    pub(super) fn last_generator(
+        &mut self,
+        request: &Request,
+        capacity: usize,
+        reader: &dyn Reader,
+    ) -> Result<Generator, Error> {
+        let model = match &mut self.form {
+            Form::Described { .. } => None,
+            Form::Published(published) => Some(published.give_model()),
         };
-        let vocabulary = logits.len() / prompt.len().max(1);
-        let tensor = Tensor::from_f32(vec![prompt.len(), vocabulary], logits);
-        Ok(tensor.map_err(|_| TargetError::failed(DecoderError::NoTokens))?)
+        self.generator_of(model, request, capacity, reader)
+    }
+
+    /// Creates a generator, with a model that was taken out of this one if there is one.
+    fn generator_of(
+        &self,
+        taken: Option<Arc<Model>>,
+        request: &Request,
+        capacity: usize,
+        reader: &dyn Reader,
+    ) -> Result<Generator, Error> {
+        let text = |path: &String| self.encode(text_of(path, &reader.read(path)?)?);
+        // Default: no text for calibration.
+        let calibration = request.calibrate.as_ref().map(text).transpose()?.unwrap_or_default();
+        let options = GeneratorOptions { capacity, calibration, options: request.options.clone() };
+        let target = request.target.as_ref().map(|target| resolve(target, reader)).transpose()?;
+        let model = match (&self.form, taken) {
+            (_, Some(model)) => LanguageModel::Published(model),
+            (Form::Described { model, .. }, None) => LanguageModel::Described(model),
+            (Form::Published(published), None) => LanguageModel::Published(Arc::clone(&published.model)),
+        };
+        match (model, target) {
+            (model, Some(target)) => Ok(target.generator(model, &options)?),
+            (LanguageModel::Described(model), None) => {
+                Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?))
+            }
+            (LanguageModel::Published(model), None) => Ok(published::generator(model)),
+        }
     }
 
     /// Returns the warnings for the author of the request's instance.
@@ -161,11 +219,7 @@ impl Language {
             None if self.is_embedded => ("adder_held_out.txt", HELD_OUT.to_vec()),
             None => return Err(Error::NoHeldOut { path: self.path.clone() }),
         };
-        let not_text = |error: std::str::Utf8Error| Error::NotText {
-            path: path.to_owned(),
-            offset: error.valid_up_to(),
-        };
-        let lines = std::str::from_utf8(&bytes).map_err(not_text)?.lines().enumerate();
+        let lines = text_of(path, &bytes)?.lines().enumerate();
         let text = |(index, line): (usize, &str)| {
             let missing = || Error::HeldOut { path: path.to_owned(), line: index + 1 };
             let (prompt, answer) = line.split_once('\t').ok_or_else(missing)?;

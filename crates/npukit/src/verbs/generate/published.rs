@@ -1,61 +1,16 @@
 //! [`Published`]: a language model from a GGUF file or a folder, in float.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use npukit_graph::language::{Evaluator, Model};
-use npukit_import::llm::gguf::MAGIC;
+use npukit_import::llm::chat_template::{ChatTemplate, Message};
 use npukit_import::llm::tokenizer::Tokenizer;
-use npukit_import::llm::{Checkpoint, Layout, LlmError};
-use npukit_import::onnx::{Part, ReadRange};
-use npukit_target::{Generator, Phase, ReadError, Reader, Step, TargetError};
+use npukit_import::llm::{Layout, LlmError};
+use npukit_target::{Generator, KeysAndValues, Phase, Reader, Step, TargetError, Tokens, locked};
 
 use crate::error::Error;
-
-/// Returns the layout of the model at `path`; `None` for a description of our own.
-pub(in crate::verbs) fn layout(path: &str, reader: &dyn Reader) -> Option<Layout> {
-    let begins = |path: &str| reader.read_range(path, 0..MAGIC.len() as u64).map(|part| part.bytes);
-    match path.rsplit_once('.') {
-        Some((_, "toml")) => None,
-        Some((_, "gguf")) => Some(Layout::Gguf),
-        _ if begins(&config(path)).is_ok() => Some(Layout::Folder),
-        _ => begins(path).is_ok_and(|bytes| bytes == MAGIC).then_some(Layout::Gguf),
-    }
-}
-
-/// Returns the path of a folder's configuration.
-fn config(folder: &str) -> String {
-    format!("{}/config.json", folder.trim_end_matches(['/', '\\']))
-}
-
-/// Reads a byte range of a file of the model at `path`: of the GGUF file, or of the file `name` in
-/// the folder.
-pub(in crate::verbs) fn part(
-    path: &str,
-    layout: Layout,
-    reader: &dyn Reader,
-    name: &str,
-    range: Range<u64>,
-) -> Result<Part, String> {
-    let part = match layout {
-        Layout::Gguf => reader.read_range(path, range),
-        Layout::Folder => reader.beside(&config(path), name).and_then(|file| reader.read_range(&file, range)),
-    };
-    let part = part.map_err(|error: ReadError| error.to_string())?;
-    Ok(Part { bytes: part.bytes, file_bytes: part.file_bytes })
-}
-
-/// Opens the model at `path`, whose files `files` reads.
-pub(in crate::verbs) fn open(
-    path: &str,
-    layout: Layout,
-    files: &ReadRange<'_>,
-) -> Result<Checkpoint, LlmError> {
-    match layout {
-        Layout::Gguf => Checkpoint::open_gguf(path, files),
-        Layout::Folder => Checkpoint::open_folder(path, files),
-    }
-}
+use crate::model::language::{open, part};
 
 /// Language model from a GGUF file or a folder.
 pub(super) struct Published {
@@ -63,6 +18,7 @@ pub(super) struct Published {
     /// Tokens that end a text.
     pub(super) ends: Vec<usize>,
     tokenizer: Result<Tokenizer, LlmError>,
+    chat: Result<ChatTemplate, LlmError>,
 }
 
 impl Published {
@@ -74,15 +30,22 @@ impl Published {
         let checkpoint = open(path, layout, &files).map_err(wrong)?;
         let model = Arc::new(checkpoint.model(&files).map_err(wrong)?);
         let tokenizer = checkpoint.tokenizer().cloned();
-        Ok(Self { model, ends: checkpoint.end_tokens().to_vec(), tokenizer })
+        let chat = checkpoint.chat_template().cloned();
+        Ok(Self { model, ends: checkpoint.end_tokens().to_vec(), tokenizer, chat })
     }
 
     /// Converts a text to tokens.
     pub(super) fn encode(&self, path: &str, text: &str) -> Result<Vec<usize>, Error> {
-        match &self.tokenizer {
-            Ok(tokenizer) => Ok(tokenizer.encode(text)),
-            Err(error) => Err(Error::Checkpoint { path: path.to_owned(), source: Box::new(error.clone()) }),
-        }
+        let tokens = self.tokenizer.as_ref().map(|tokenizer| tokenizer.encode(text));
+        tokens.map_err(|error| unusable(path, error))
+    }
+
+    /// Converts a conversation to tokens, up to the begin of the model's next message.
+    pub(super) fn encode_chat(&self, path: &str, messages: &[Message]) -> Result<Vec<usize>, Error> {
+        let template = self.chat.as_ref().map_err(|error| unusable(path, error))?;
+        let text = template.render(messages, true).map_err(|error| unusable(path, &error))?;
+        let tokens = self.tokenizer.as_ref().map(|tokenizer| tokenizer.encode_whole(&text));
+        tokens.map_err(|error| unusable(path, error))
     }
 
     /// Returns the text of tokens, or their numbers without a tokenizer.
@@ -93,22 +56,27 @@ impl Published {
         }
     }
 
-    /// Creates a generator without a clock.
-    pub(super) fn generator(&self) -> Generator {
-        let mut text = Evaluator::new(Arc::clone(&self.model));
-        let take = move |tokens: &[usize], begins: bool| {
-            if begins {
-                text.reset();
-            }
-            let logits = text.take(tokens).map_err(TargetError::failed)?;
-            Ok(Step { logits, cycles: None, program: None })
-        };
-        Generator::new("float".to_owned(), None, take)
+    /// Takes the model with its weights out, and keeps its description.
+    pub(super) fn give_model(&mut self) -> Arc<Model> {
+        let without_weights = Arc::new(self.model.without_weights());
+        std::mem::replace(&mut self.model, without_weights)
     }
+}
 
-    /// Returns the logits after each token of a prompt, `[tokens, vocabulary]`.
-    pub(super) fn logits(&self, prompt: &[usize]) -> Result<Vec<f32>, Error> {
-        let mut text = Evaluator::new(Arc::clone(&self.model));
-        Ok(text.take_all(prompt).map_err(TargetError::failed)?)
-    }
+/// Creates a generator without a clock.
+pub(super) fn generator(model: Arc<Model>) -> Generator {
+    let text = Arc::new(Mutex::new(Evaluator::new(model)));
+    let keys_and_values = KeysAndValues::shared(&text, Evaluator::saved, Evaluator::restore);
+    let extend = move |Tokens { keep, new, all }: Tokens<'_>| {
+        let mut text = locked(&text);
+        text.keep(keep);
+        let logits = if all { text.take_all(new) } else { text.take(new) };
+        Ok(Step { logits: logits.map_err(TargetError::failed)?, cycles: None, program: None })
+    };
+    Generator::with_memory("float".to_owned(), None, extend, keys_and_values)
+}
+
+/// Returns the error for a part of the model that cannot be used.
+fn unusable(path: &str, error: &LlmError) -> Error {
+    Error::Checkpoint { path: path.to_owned(), source: Box::new(error.clone()) }
 }

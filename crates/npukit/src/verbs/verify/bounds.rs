@@ -68,7 +68,7 @@ pub(super) fn bounds(
     }
     let program = compiled.in_bounds(&origin.model.simplified)?;
     let files = &request.inputs;
-    let wanted = wanted::of_program(compiled.inputs(), Some(&origin.model));
+    let wanted = wanted::of_program(compiled, Some(&origin.model));
     let samples = match files.is_empty() {
         true => Vec::new(),
         false => inputs::samples(files, &wanted, &request.preprocess, context.reader, None)?.samples,

@@ -66,7 +66,8 @@ impl Pair {
                 Self::encoded(origin, program.report(), &program.files()?)?
             }
         };
-        let subject = pair.subject(reader.files()?, &source.model, artifact)?;
+        let reading = source.model.for_artifact(&*pair.compiled)?;
+        let subject = pair.subject(reader.files()?, &reading, artifact)?;
         Ok((pair, subject))
     }
 
@@ -89,7 +90,8 @@ impl Pair {
     fn beside(source: &Source, path: &str, parts: &dyn Reader, context: Context<'_>) -> Result<Self, Error> {
         let compiled = read(path, parts)?;
         let samples = &source.calibration.inputs;
-        let model = model::load(&source.path, &source.model, samples, context.reader)?;
+        let options = source.model.for_artifact(&*compiled)?;
+        let model = model::load(&source.path, &options, samples, context.reader)?;
         let mut origin = source.beside(&*compiled, model, context)?;
         if !source.calibration.is_default() {
             // The artifact was compiled from the calibrated model, which only a compilation can

@@ -60,6 +60,17 @@ pub struct InstanceInfo {
     pub listings: &'static [&'static str],
     /// [`Target::lints`](crate::Target::lints) of its target.
     pub lints: &'static [&'static Lint],
+    /// Forms of a language model's weights; empty if there is only one.
+    pub language_forms: &'static [LanguageForm],
+}
+
+/// Form of a language model's weights, which a compile option chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LanguageForm {
+    /// Name and value of the option.
+    pub option: (&'static str, &'static str),
+    /// Whether it uses [`GeneratorOptions::calibration`](crate::GeneratorOptions::calibration).
+    pub is_calibrated: bool,
 }
 
 /// Ways to multiply values of programs by powers of two, so that they fit the number format.
@@ -103,6 +114,7 @@ impl InstanceInfo {
             words_extension: None,
             listings: &[],
             lints: &[],
+            language_forms: &[],
         }
     }
 

@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use npukit_target::{ArtifactFile, Checked, Parts, ProgramInfo, Reader, Seal, TargetError};
+use npukit_target::{ArtifactFile, Checked, ModelReading, Parts, ProgramInfo, Reader, Seal, TargetError};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -50,14 +50,16 @@ pub struct Model {
     pub executable: Executable,
     /// Multiply-accumulates of the model.
     pub macs: u64,
+    /// Options with which the model was read.
+    pub reading: ModelReading,
     /// Program information, computed on first use.
     pub(crate) info: OnceLock<ProgramInfo>,
 }
 
 impl Model {
     /// Creates a model without cached information.
-    pub const fn new(name: String, target: String, executable: Executable, macs: u64) -> Self {
-        Self { name, target, executable, macs, info: OnceLock::new() }
+    pub fn new(name: String, target: String, executable: Executable, macs: u64) -> Self {
+        Self { name, target, executable, macs, reading: ModelReading::new(), info: OnceLock::new() }
     }
 }
 
@@ -70,6 +72,9 @@ struct Manifest {
     name: String,
     target: String,
     macs: u64,
+    /// Options with which the model was read.
+    #[serde(default, skip_serializing_if = "ModelReading::is_empty")]
+    reading: ModelReading,
     architecture: String,
     /// Note for drivers.
     #[serde(default)]
@@ -117,7 +122,7 @@ struct CallEntry {
 ///
 /// A kernel cannot be encoded in the fabric's encoding.
 pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
-    let Model { name, target, executable, macs, .. } = model;
+    let Model { name, target, executable, macs, reading, .. } = model;
     let of = |ending: &str| format!("{name}.{ending}");
     let mut plan = executable.plan.clone();
     let constants = take_constants(&mut plan);
@@ -150,6 +155,7 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
         name: name.clone(),
         target: target.clone(),
         macs: *macs,
+        reading: reading.clone(),
         architecture: of("arch.json"),
         end_of_call: END_OF_CALL.to_owned(),
         sha256: Parts::of(&files),
@@ -258,7 +264,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let columns = columns(&fabric).unwrap_or_default();
     let executable = Executable { fabric, columns, plan, kernels, calls };
     check::calls(&executable).map_err(|error| folder.wrong(&error))?;
-    Ok(Model::new(name, target, executable, macs))
+    Ok(Model { reading: manifest.reading, ..Model::new(name, target, executable, macs) })
 }
 
 fn read_constants(folder: &Folder<'_>, constants: &Constants) -> Result<Vec<Arc<[i16]>>, TargetError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Unary, UnaryKind};
+use npukit_numeric::BLOCK;
 
 use super::emit::Emitter;
 use super::layout::HeadLayout;
@@ -12,7 +13,8 @@ use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::lower::LowerError;
 use crate::lower::code::Place;
-use crate::lower::extent::{CVO_LENGTH, Extent};
+use crate::lower::extent::{CVO_LENGTH, Extent, PART};
+use crate::lower::limits::LARGEST;
 use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
 use crate::machine::weights::WeightImage;
@@ -21,11 +23,14 @@ use crate::program::host::{CacheForm, HostStep, Role};
 /// Part of L2 that probabilities may use, as a divisor.
 const SHARE: usize = 4;
 
+/// Number that is less than all scores.
+const LOWEST: f32 = -3e38;
+
 /// Weights of the keys and values that a row sees, for one head.
 struct Sight {
-    /// Images of each part of the codes, the high part first.
-    keys: Vec<u32>,
-    values: Vec<u32>,
+    /// Images of each product, and for each of them of each part of the codes, the high part first.
+    keys: Vec<Vec<u32>>,
+    values: Vec<Vec<u32>>,
     /// Scales of the values at the host, and their place in a window.
     scales: ValueId,
     place: Place,
@@ -54,7 +59,9 @@ impl Emitter<'_> {
     ) -> Result<Region, LowerError> {
         let of = self.of();
         let value = HeadLayout::plain(of.head).width();
-        let most = self.extent(layer, self.tokens - 1).most().next_multiple_of(WORD_LANES);
+        let last = self.extent(layer, self.tokens - 1);
+        let finds_maximum = last.is_divided() && of.attention_cap.is_none();
+        let most = last.most().next_multiple_of(if finds_maximum { BLOCK } else { WORD_LANES });
         let sizes = Sizes { layer, key, value, most };
         let sights = self.sights(&sizes, keys, values)?;
         let context = self.allocate(self.tokens * of.heads * value)?;
@@ -75,16 +82,27 @@ impl Emitter<'_> {
             let zeros = self.constant("zeros", vec![region.values], vec![0.0; region.values])?;
             self.code.send_first(zeros, region);
         }
+        if finds_maximum {
+            scores.into_iter().try_for_each(|region| self.fill(region, last.last_part()))?;
+        }
         for heads in all.chunks(group) {
             for (index, &[row, head]) in heads.iter().enumerate() {
                 let query = queries.at((row * of.heads + head) * key);
                 let sight = &sights[self.seen_by([row, head])];
-                self.code.select(self.extent(layer, row), [key, value]);
+                let extent = self.extent(layer, row);
                 let to = Region { base: shares.at(index * most), values: most };
-                self.scores(sight, query, scores[index % 2], key);
-                match of.attention_cap {
-                    None => self.softmax(scores[index % 2], to, true)?,
-                    Some(_) => self.code.copy_tokens(scores[index % 2].base, to.base),
+                let from = scores[index % 2];
+                self.scores(&sizes, extent, &sight.keys, [query, from.base]);
+                if finds_maximum {
+                    self.find_maximum(from)?;
+                }
+                if of.attention_cap.is_none() {
+                    self.softmax(from, to, true)?;
+                    continue;
+                }
+                for first in extent.parts() {
+                    self.code.select(extent, first, [key, value]);
+                    self.code.copy_tokens(from.at(first), to.at(first));
                 }
             }
             if let Some(cap) = of.attention_cap {
@@ -93,11 +111,15 @@ impl Emitter<'_> {
             self.weigh(&sizes, &sights, heads, shares)?;
             for (index, &[row, head]) in heads.iter().enumerate() {
                 let sight = &sights[self.seen_by([row, head])];
-                self.code.select(self.extent(layer, row), [key, value]);
+                let extent = self.extent(layer, row);
                 let to = context.at((row * of.heads + head) * value);
-                for (part, &image) in sight.values.iter().rev().enumerate() {
-                    let flags = MacFlags { accm: part > 0, w_scale: true, ..MacFlags::default() };
-                    self.code.product_with_values(image, shares.at(index * most), to, flags);
+                for (first, images) in extent.parts().zip(&sight.values) {
+                    self.code.select(extent, first, [key, value]);
+                    for (part, &image) in images.iter().rev().enumerate() {
+                        let accm = first > 0 || part > 0;
+                        let flags = MacFlags { accm, w_scale: true, ..MacFlags::default() };
+                        self.code.product_with_values(image, shares.at(index * most + first), to, flags);
+                    }
                 }
             }
         }
@@ -106,9 +128,13 @@ impl Emitter<'_> {
         Ok(context)
     }
 
-    /// Returns the tokens that a row of a layer sees.
+    /// Returns the tokens that a row of a layer sees. All rows have the same products.
     fn extent(&self, layer: usize, row: usize) -> Extent {
-        Extent { row, window: self.of().layers[layer].window, room: self.room }
+        let [row, last] = [row, self.tokens - 1].map(|row| if self.in_texts { 0 } else { row });
+        let window = self.of().layers[layer].window;
+        let of_row = |row, part| Extent { row, window, room: self.room, part };
+        let is_divided = of_row(last, LARGEST).is_divided();
+        of_row(row, if is_divided { PART } else { LARGEST })
     }
 
     /// Returns the index of the weights that a row and query head see.
@@ -127,23 +153,38 @@ impl Emitter<'_> {
             (role, slot)
         });
         let vectors = of.kv_heads as u32;
-        let cache = |role: Role, head: usize| ((2 * sizes.layer + role as usize) * of.kv_heads + head) as u32;
+        let of_text = 2 * of.layers.len() * of.kv_heads;
+        let cache = |text: usize, role: Role, head: usize| {
+            (text * of_text + (2 * sizes.layer + role as usize) * of.kv_heads + head) as u32
+        };
         let parts = CacheForm { role: Role::Keys, bits, window }.parts();
+        let extent = self.extent(sizes.layer, self.tokens - 1);
         let mut sights = Vec::new();
         for row in 0..self.tokens {
+            let text = if self.in_texts { row } else { 0 };
             for (role, slot) in slots {
                 let form = CacheForm { role, bits, window };
-                let step = HostStep::Append { slot, row: row as u32, cache: cache(role, 0), vectors, form };
+                let cache = cache(text, role, 0);
+                let step = HostStep::Append { slot, row: row as u32, cache, vectors, form };
                 self.code.step(step);
             }
             for head in 0..of.kv_heads {
-                let mut made = |role, factor| -> Result<Vec<u32>, LowerError> {
-                    (0..parts).map(|part| self.cached(sizes, cache(role, head), role, part, factor)).collect()
+                let mut made = |role: Role, factor: f32| -> Result<Vec<Vec<u32>>, LowerError> {
+                    let of_product = |first: usize| -> Result<Vec<u32>, LowerError> {
+                        let size = match role {
+                            Role::Keys => [extent.in_part(first, extent.room), sizes.key],
+                            Role::Values => [sizes.value, extent.in_part(first, extent.room)],
+                        };
+                        let cache = cache(text, role, head);
+                        (0..parts).map(|part| self.cached(cache, size, part, factor)).collect()
+                    };
+                    extent.parts().map(of_product).collect()
                 };
                 let keys = made(Role::Keys, of.attention_scale)?;
                 let values = made(Role::Values, 1.0)?;
                 let scales = self.slot("scales of values", vec![sizes.most]);
-                self.code.step(HostStep::CachedScales { cache: cache(Role::Values, head), slot: scales });
+                self.code
+                    .step(HostStep::CachedScales { cache: cache(text, Role::Values, head), slot: scales });
                 let place = self.code.reserve_to_l2(sizes.most);
                 if self.has_mul() {
                     self.code.write(scales, place);
@@ -154,32 +195,48 @@ impl Emitter<'_> {
         Ok(sights)
     }
 
-    /// Adds an image that the host makes of a cache.
-    fn cached(
-        &mut self,
-        sizes: &Sizes,
-        cache: u32,
-        role: Role,
-        part: usize,
-        factor: f32,
-    ) -> Result<u32, LowerError> {
-        let most = self.extent(sizes.layer, self.tokens - 1).most();
-        let [n, k] = match role {
-            Role::Keys => [most, sizes.key],
-            Role::Values => [sizes.value, most],
-        };
-        let image = self.blank([n, k])?;
+    /// Adds an image that the host makes of a cache. The host does not divide a cache: a program
+    /// with several products is only timed.
+    fn cached(&mut self, cache: u32, size: [usize; 2], part: usize, factor: f32) -> Result<u32, LowerError> {
+        let image = self.blank(size)?;
         let image = self.code.image(image);
         self.code.step(HostStep::Cached { cache, part: part as u32, image, factor });
         Ok(image)
     }
 
-    /// Emits the scores of a query; the maximum is that of all parts.
-    fn scores(&mut self, sight: &Sight, query: u32, scores: Region, key: usize) {
-        for (part, &image) in sight.keys.iter().rev().enumerate() {
-            let flags = MacFlags { findemax: true, accm: part > 0, w_scale: true };
-            self.code.product_with_keys(image, query, scores.base, key, flags);
+    /// Emits the scores of a query at word `to`. The maximum is that of all parts of the codes. Of
+    /// several products, each would only find its own.
+    fn scores(&mut self, sizes: &Sizes, extent: Extent, keys: &[Vec<u32>], [query, to]: [u32; 2]) {
+        let findemax = !extent.is_divided();
+        for (first, images) in extent.parts().zip(keys) {
+            self.code.select(extent, first, [sizes.key, sizes.value]);
+            let to = to + (first / WORD_LANES) as u32;
+            for (part, &image) in images.iter().rev().enumerate() {
+                let flags = MacFlags { findemax, accm: part > 0, w_scale: true };
+                self.code.product_with_keys(image, query, to, sizes.key, flags);
+            }
         }
+    }
+
+    /// Finds the maximum of scores that several products computed: a product with zeros is added to
+    /// all of them, which changes none.
+    fn find_maximum(&mut self, scores: Region) -> Result<(), LowerError> {
+        let rows = scores.values / BLOCK;
+        let zeros = self.keep(&format!("{rows} zeros"), || vec![0.0; rows])?;
+        let image = self.blank([BLOCK, 1])?;
+        let image = self.code.image(image);
+        let flags = MacFlags { findemax: true, accm: true, w_scale: true };
+        self.code.product(image, zeros.base, scores.base, [rows, 1, BLOCK], flags);
+        Ok(())
+    }
+
+    /// Fills values starting at `first` with the lowest number, so that [`Self::find_maximum`] does
+    /// not find old values after the last token.
+    fn fill(&mut self, scores: Region, first: usize) -> Result<(), LowerError> {
+        let rest = Region { base: scores.at(first), values: scores.values - first };
+        let lowest = self.constant("lowest numbers", vec![rest.values], vec![LOWEST; rest.values])?;
+        self.code.send_first(lowest, rest);
+        Ok(())
     }
 
     /// Emits the softmax of the selected tokens' scores. The word before the scores is overwritten.
@@ -225,7 +282,7 @@ impl Emitter<'_> {
         let own = self.allocate(sizes.most)?;
         for (index, &[row, _]) in heads.iter().enumerate() {
             let to = Region { base: shares.at(index * sizes.most), values: sizes.most };
-            self.code.select(self.extent(sizes.layer, row), [sizes.key, sizes.value]);
+            self.code.select(self.extent(sizes.layer, row), 0, [sizes.key, sizes.value]);
             self.code.copy(to.base, own.base, sizes.most);
             self.softmax(own, to, false)?;
         }
@@ -256,9 +313,12 @@ impl Emitter<'_> {
         let mut last = None;
         for (index, &[row, head]) in heads.iter().enumerate() {
             let sight = &sights[self.seen_by([row, head])];
-            self.code.select(self.extent(sizes.layer, row), [sizes.key, sizes.value]);
             if last.replace(sight.scales) != Some(sight.scales) {
-                self.code.fetch_tokens(sight.place, scales.base);
+                let extent = self.extent(sizes.layer, row);
+                for first in extent.parts() {
+                    self.code.select(extent, first, [sizes.key, sizes.value]);
+                    self.code.fetch_tokens(sight.place, first / WORD_LANES, scales.base);
+                }
             }
             let to = shares.at(index * most);
             self.code.cvo_of_tokens(CvoFunc::Mul, scales.base, to, CvoFlags::PLAIN);

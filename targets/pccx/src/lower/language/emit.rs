@@ -1,20 +1,19 @@
 //! [`Emitter`]: a program of a language model under construction, and the operations of its
 //! parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use npukit_graph::language::{Description, Part, Weights};
+use npukit_graph::language::{Description, Hadamard, Part, Weights};
 use npukit_graph::op::{Binary, BinaryKind};
 use npukit_graph::{Graph, Node, Op, Value, ValueId, ValueInfo};
 use npukit_numeric::{BLOCK, ElementType, Tensor};
 
 use super::matrices::{Reads, sums};
-use super::{Language, source};
+use super::{Language, ModelPart, Rows, Template, source};
 use crate::config::WORD_LANES;
 use crate::isa::op::{CvoFlags, CvoFunc, MacFlags};
-use crate::lower::code::Code;
-use crate::lower::extent::Patch;
+use crate::lower::code::{Code, Place};
 use crate::lower::limits::MAX_ROWS;
 use crate::lower::macros::Macros;
 use crate::lower::memory::{Memory, Region};
@@ -26,6 +25,9 @@ use crate::program::host::{Host, HostStep, Layer};
 /// The host's contribution to a part of a model on an instance without MUL.
 const MULTIPLY_HELP: &str = "the host multiplies values in pairs, because no instruction does";
 
+/// Part of L2 that logits of several texts may use twice, as a divisor.
+const LOGITS: usize = 8;
+
 /// Program under construction.
 pub struct Emitter<'a> {
     pub language: &'a Language,
@@ -35,21 +37,27 @@ pub struct Emitter<'a> {
     memory: Memory,
     /// Number of tokens that the program processes.
     pub tokens: usize,
+    /// Whether each token is of a text of its own.
+    pub in_texts: bool,
     /// Largest number of earlier tokens.
     pub room: usize,
     resident: BTreeMap<String, Region>,
     /// Images of ones, which sum up 32 columns each, by number of columns.
     ones: BTreeMap<usize, u32>,
+    /// Images that spread values, by their number and whether they do the opposite.
+    spreading: BTreeMap<(usize, bool), u32>,
     /// Images of zeros that the host replaces, by rows and columns.
     pub blanks: BTreeMap<[usize; 2], Arc<WeightImage>>,
     layers: Vec<Layer>,
+    /// Part of the model of each layer of the host.
+    parts: Vec<ModelPart>,
     /// Work and properties of the part that is being emitted.
     part: PartWork,
 }
 
 #[derive(Default)]
 struct PartWork {
-    name: String,
+    of: ModelPart,
     macs: u64,
     has_8_bit_weights: bool,
     needs_host: bool,
@@ -61,8 +69,9 @@ pub struct Operand {
     width: usize,
     /// The rows.
     whole: Region,
-    /// The rows block by block, if a matrix needs that and it is another order.
-    blocks: Option<Region>,
+    /// The rows part by part, by number of columns of a part, if a matrix needs that and it is
+    /// another order.
+    parts: Vec<(usize, Region)>,
     /// Sums of the blocks of each row.
     sums: Option<Region>,
 }
@@ -83,7 +92,7 @@ impl Macros for Emitter<'_> {
 
     fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
         self.memory.allocate(values).ok_or_else(|| LowerError::L2Full {
-            node: self.part.name.clone(),
+            node: self.part.of.to_string(),
             values,
             largest: self.memory.largest(),
             l2_words: self.language.config.l2_words,
@@ -108,31 +117,34 @@ impl Macros for Emitter<'_> {
 }
 
 impl<'a> Emitter<'a> {
-    pub fn new(language: &'a Language, tokens: usize, room: usize) -> Self {
+    pub fn new(language: &'a Language, rows: Rows, room: usize) -> Self {
         Self {
             language,
             code: Code::with_tokens(),
             graph: Graph { name: language.model.description().name.clone(), ..Graph::default() },
             memory: Memory::new(language.config.l2_words),
-            tokens,
+            tokens: rows.count(),
+            in_texts: matches!(rows, Rows::Texts(_)),
             room,
             resident: BTreeMap::new(),
             ones: BTreeMap::new(),
+            spreading: BTreeMap::new(),
             blanks: BTreeMap::new(),
             layers: Vec::new(),
+            parts: Vec::new(),
             part: PartWork::default(),
         }
     }
 
     /// Returns the finished program.
-    pub fn finish(mut self) -> (Executable, Vec<Patch>) {
-        let options = self.language.options;
+    pub fn finish(mut self) -> Template {
+        let is_extended = self.has_mul();
         let reading = self.language.config.reading;
         let patches = std::mem::take(&mut self.code.patches);
-        let program = Program { reading, ..self.code.finish(options.isa == Isa::Ext) };
+        let program = Program { reading, ..self.code.finish(is_extended) };
         let words = [self.memory.maximum, self.memory.aggregate];
         let host = Host { graph: self.graph, layers: self.layers, words, ..Host::default() };
-        (Executable { program, host }, patches)
+        Template { executable: Executable { program, host }, parts: self.parts, patches }
     }
 
     pub fn of(&self) -> &'a Description {
@@ -150,20 +162,20 @@ impl<'a> Emitter<'a> {
     }
 
     /// Begins a part of the model, for reports and messages.
-    pub fn begin(&mut self, layer: Option<usize>, name: &str) {
+    pub fn begin(&mut self, layer: Option<usize>, name: &'static str) {
         self.end();
-        let name = layer.map_or_else(|| name.to_owned(), |layer| format!("layer {layer} {name}"));
-        self.part = PartWork { name, ..PartWork::default() };
+        self.part = PartWork { of: ModelPart { layer, name }, ..PartWork::default() };
     }
 
     /// Ends the last part.
     pub fn end(&mut self) {
-        let PartWork { name, macs, has_8_bit_weights, needs_host } = std::mem::take(&mut self.part);
+        let PartWork { of, macs, has_8_bit_weights, needs_host } = std::mem::take(&mut self.part);
         let end = self.code.position();
         let begins = self.layers.last().map_or(0, |layer| layer.end);
         if end > begins || macs > 0 {
             let help = needs_host.then(|| MULTIPLY_HELP.to_owned());
-            let results = Vec::new();
+            let (name, results) = (of.to_string(), Vec::new());
+            self.parts.push(of);
             self.layers.push(Layer { name, end, macs, results, host: None, help, has_8_bit_weights });
         }
     }
@@ -286,14 +298,18 @@ impl<'a> Emitter<'a> {
         let matrices = parts.iter().filter_map(|&part| self.language.matrices.get(&(layer, part)));
         let reads: Vec<Reads> =
             matrices.flat_map(|matrix| matrix.passes.iter().map(|pass| pass.reads)).collect();
-        let mut operand = Operand { rows, width, whole, blocks: None, sums: None };
-        if rows > 1 && reads.iter().any(|reads| matches!(reads, Reads::Block(_))) {
-            let blocks = self.allocate(whole.values)?;
-            for (index, start) in (0..whole.values).step_by(BLOCK).enumerate() {
-                let (row, block) = (index / (width / BLOCK), index % (width / BLOCK));
-                self.code.copy(whole.at(start), blocks.at((block * rows + row) * BLOCK), BLOCK);
+        let mut operand = Operand { rows, width, whole, parts: Vec::new(), sums: None };
+        let sizes: BTreeSet<usize> = reads.iter().filter_map(|reads| reads.size()).collect();
+        for size in sizes.into_iter().filter(|_| rows > 1) {
+            let parts = self.allocate(whole.values)?;
+            for row in 0..rows {
+                for first in (0..width).step_by(size) {
+                    let count = (width - first).min(size);
+                    let to = parts.at(first * rows + row * count);
+                    self.code.copy(whole.at(row * width + first), to, count);
+                }
             }
-            operand.blocks = Some(blocks);
+            operand.parts.push((size, parts));
         }
         if reads.contains(&Reads::Sums) {
             let (results, ones) = (sums(width), self.ones(width)?);
@@ -306,10 +322,8 @@ impl<'a> Emitter<'a> {
 
     /// Frees the rows and what was prepared from them.
     pub fn finished(&mut self, operand: Operand) {
-        [Some(operand.whole), operand.blocks, operand.sums]
-            .into_iter()
-            .flatten()
-            .for_each(|region| self.release(region));
+        let parts = operand.parts.into_iter().map(|(_, region)| region);
+        parts.chain([operand.whole]).chain(operand.sums).for_each(|region| self.release(region));
     }
 
     /// Returns the image of ones that sums up blocks of `width` columns.
@@ -325,6 +339,50 @@ impl<'a> Emitter<'a> {
         }
         let image = self.code.image(Arc::new(image));
         self.ones.insert(width, image);
+        Ok(image)
+    }
+
+    /// Multiplies rows of `width` values by a [`Hadamard`] matrix, or by its inverse; returns the
+    /// results, which replace the rows.
+    ///
+    /// # Errors
+    /// Too little room in L2.
+    pub fn spread(&mut self, region: Region, width: usize, back: bool) -> Result<Region, LowerError> {
+        let image = self.spreading(width, back)?;
+        let (results, rows) = (self.allocate(region.values)?, region.values / width);
+        let flags = MacFlags { w_scale: true, ..MacFlags::default() };
+        let most = Code::most_rows(width);
+        for first in (0..rows).step_by(most) {
+            let (from, to) = (region.at(first * width), results.at(first * width));
+            self.code.product(image, from, to, [(rows - first).min(most), width, width], flags);
+        }
+        self.release(region);
+        Ok(results)
+    }
+
+    /// Returns the image of a Hadamard matrix, or of its inverse: exact, as all elements of a row
+    /// have the same magnitude or are 0.
+    fn spreading(&mut self, width: usize, back: bool) -> Result<u32, LowerError> {
+        if let Some(&image) = self.spreading.get(&(width, back)) {
+            return Ok(image);
+        }
+        let matrix = Hadamard::without_signs(width, width);
+        let scale = 1.0 / (matrix.block() as f32).sqrt();
+        let error = |error| LowerError::Weights { name: "a Hadamard matrix".to_owned(), error };
+        let mut image = WeightImage::zeros(width, width).map_err(error)?.with_scales(vec![scale; width]);
+        for result in 0..width {
+            // The elements that a result reads are a column of the matrix: a row of its inverse.
+            let mut row: Vec<f32> = (0..width).map(|place| f32::from(place == result)).collect();
+            if back {
+                matrix.apply(&mut row)
+            } else {
+                matrix.invert(&mut row)
+            }
+            let codes: Vec<i8> = row.iter().map(|element| (element / scale).round() as i8).collect();
+            image.set_row(result, &codes);
+        }
+        let image = self.code.image(Arc::new(image));
+        self.spreading.insert((width, back), image);
         Ok(image)
     }
 
@@ -350,6 +408,47 @@ impl<'a> Emitter<'a> {
             has_sum = true;
         }
         Ok(region)
+    }
+
+    /// Emits the logits of all rows, for some tokens of the vocabulary at a time; returns the
+    /// places of each row's logits at the host. The rows share each reading of the weights.
+    ///
+    /// # Errors
+    /// Too little room in L2; a head that the model does not have.
+    pub fn logits_at_once(&mut self, normed: Region, rows: usize) -> Result<Vec<Place>, LowerError> {
+        let matrix = self.language.matrices.get(&(None, Part::Head)).ok_or(LowerError::Fault("a matrix"))?;
+        let operand = self.operand(None, &[Part::Head], normed, rows)?;
+        let most = (self.l2_values() / LOGITS / rows / WORD_LANES * WORD_LANES).clamp(WORD_LANES, MAX_ROWS);
+        let places: Vec<Place> = (0..rows).map(|_| self.code.reserve(matrix.rows)).collect();
+        let regions = [self.allocate(rows * most)?, self.allocate(rows * most)?];
+        let images =
+            (0..matrix.rows).step_by(MAX_ROWS).map(|first| first..(first + MAX_ROWS).min(matrix.rows));
+        let parts = images.flat_map(|rows| rows.clone().step_by(most).map(move |first| (first, rows.end)));
+        for ((first, end), region) in parts.zip(regions.into_iter().cycle()) {
+            let count = (end - first).min(most);
+            for (index, pass) in matrix.passes.iter().enumerate() {
+                let (source, k) = operand.place(pass.reads)?;
+                let flags = MacFlags { accm: index > 0, w_scale: true, ..MacFlags::default() };
+                let image = self.code.image(pass.part(first, count));
+                self.code.product(image, source, region.base, [rows, k, count], flags);
+            }
+            for (row, &place) in places.iter().enumerate() {
+                let logits = Region { base: region.at(row * count), values: count };
+                self.code.store_at(place, first / WORD_LANES, logits);
+            }
+        }
+        regions.into_iter().for_each(|region| self.release(region));
+        self.finished(operand);
+        self.part.has_8_bit_weights |= matrix.form == super::Form::Eight;
+        self.count(rows * matrix.rows * matrix.columns);
+        Ok(places)
+    }
+
+    /// Whether rows can be multiplied with the head at once: logits are whole words without biases.
+    pub fn shares_head(&self) -> bool {
+        let head = self.language.model.weights(Part::Head, None);
+        let is_plain = matches!(head, Some(Weights::Matrix(_, None)));
+        self.in_texts && is_plain && self.of().vocabulary.is_multiple_of(WORD_LANES)
     }
 
     /// Emits the product of one pass. Only a product of one row has several images.
@@ -382,7 +481,7 @@ impl<'a> Emitter<'a> {
         let places = source(self.of(), part, layer, weights).rows;
         let values: Vec<f32> = places.iter().map(|row| row.map_or(0.0, |row| bias[row])).collect();
         let width = values.len();
-        let name = format!("{} bias {part:?}", self.part.name);
+        let name = format!("{} bias {part:?}", self.part.of);
         let slot = self.constant(&name, vec![width], values)?;
         self.code.send_first(slot, Region { values: width, ..region });
         (1..rows).for_each(|row| self.code.copy(region.base, region.at(row * width), width));
@@ -395,10 +494,14 @@ impl Operand {
     fn place(&self, reads: Reads) -> Result<(u32, usize), LowerError> {
         Ok(match reads {
             Reads::All => (self.whole.base, self.width),
-            Reads::Block(block) => match self.blocks {
-                Some(blocks) => (blocks.at(block * self.rows * BLOCK), BLOCK),
-                None => (self.whole.at(block * BLOCK), BLOCK),
-            },
+            Reads::Part { size, part } => {
+                let first = part * size;
+                let place = match self.parts.iter().find(|(own, _)| *own == size) {
+                    Some((_, parts)) => parts.at(first * self.rows),
+                    None => self.whole.at(first),
+                };
+                (place, self.width.saturating_sub(first).min(size))
+            }
             Reads::Sums => (self.sums.ok_or(LowerError::Fault("sums"))?.base, sums(self.width)),
         })
     }

@@ -6,12 +6,13 @@ use npukit_graph::op::{Relu, Unary, UnaryKind};
 
 use super::emit::{Emitter, Factors};
 use super::layout::HeadLayout;
-use super::{Logits, layout};
+use super::{Logits, Template, layout};
 use crate::isa::op::{CvoFlags, CvoFunc};
-use crate::lower::extent::{CVO_LENGTH, Patch};
+use crate::lower::LowerError;
+use crate::lower::code::Place;
+use crate::lower::extent::CVO_LENGTH;
 use crate::lower::macros::Macros;
 use crate::lower::memory::Region;
-use crate::lower::{Executable, LowerError};
 
 /// Factors of a rotation that the caller provides: for queries and keys, cosines and sines.
 #[derive(Clone, Copy)]
@@ -25,7 +26,7 @@ impl Emitter<'_> {
     ///
     /// # Errors
     /// Too little room in L2.
-    pub fn program(mut self, logits: Logits) -> Result<(Executable, Vec<Patch>), LowerError> {
+    pub fn program(mut self, logits: Logits) -> Result<Template, LowerError> {
         let of = self.of();
         self.begin(None, "embedding");
         let x = self.input("embedded tokens", vec![self.tokens, of.hidden]);
@@ -82,14 +83,37 @@ impl Emitter<'_> {
             self.rotate(queries, &layout, turns.queries)?;
             self.rotate(keys, &layout, turns.keys)?;
         }
-        self.begin(here, "attention");
-        let context = self.attend(layer, [queries, keys, values], layout.width())?;
-        [queries, keys, values].into_iter().for_each(|region| self.release(region));
+        let context = self.spread_attention(layer, [queries, keys, values], layout.width())?;
         self.begin(here, "output");
         let operand = self.operand(here, &[Part::Output], context, self.tokens)?;
         let results = self.product(here, Part::Output, &operand)?;
         self.finished(operand);
         self.add_part(here, Part::AfterAttentionNorm, x, results)
+    }
+
+    /// Emits attention. Cached vectors of 4 bits lose less if their values are spread: queries and
+    /// keys by the same matrix, which keeps their products, and values until they are added up.
+    fn spread_attention(
+        &mut self,
+        layer: usize,
+        [mut queries, mut keys, mut values]: [Region; 3],
+        key: usize,
+    ) -> Result<Region, LowerError> {
+        let value = HeadLayout::plain(self.of().head).width();
+        let spreads = self.language.options().kv_bits == 4;
+        let spreads_values = spreads && !self.language.has_spread_values();
+        if spreads {
+            self.begin(Some(layer), "spread queries, keys, values");
+            queries = self.spread(queries, key, false)?;
+            keys = self.spread(keys, key, false)?;
+        }
+        if spreads_values {
+            values = self.spread(values, value, false)?;
+        }
+        self.begin(Some(layer), "attention");
+        let context = self.attend(layer, [queries, keys, values], key)?;
+        [queries, keys, values].into_iter().for_each(|region| self.release(region));
+        if spreads_values { self.spread(context, value, true) } else { Ok(context) }
     }
 
     /// Adds results of a part to `x`, with the norm of the part if the model has one.
@@ -183,8 +207,10 @@ impl Emitter<'_> {
         self.code.copy(x.base, out.base, x.values);
         self.norm(out, width, width)?;
         let name = format!("{part:?} of {layer:?}");
-        let slot = self.constant(&format!("{name}, gains"), vec![width], gain.to_vec())?;
-        self.multiply(out, width, Factors::Known(slot))?;
+        if gain.iter().any(|&gain| gain != 1.0) {
+            let slot = self.constant(&format!("{name}, gains"), vec![width], gain.to_vec())?;
+            self.multiply(out, width, Factors::Known(slot))?;
+        }
         if let Some(bias) = bias {
             let slot = self.constant(&format!("{name}, biases"), vec![width], bias.to_vec())?;
             let (bias, one) = (self.sent(slot)?, self.scalar(1.0)?);
@@ -271,7 +297,21 @@ impl Emitter<'_> {
         let normed = self.norm_of(None, Part::FinalNorm, last)?;
         self.release(last);
         self.begin(None, "logits");
-        let mut places = Vec::new();
+        let places = match self.shares_head() {
+            true => self.logits_at_once(normed, rows)?,
+            false => self.logits_by_row(normed, rows)?,
+        };
+        for (row, place) in places.into_iter().enumerate() {
+            let slot = self.named(&format!("logits {row}"), vec![of.vocabulary]);
+            self.code.receive(slot, place);
+            self.graph.outputs.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Emits the logits of each row; returns their places at the host.
+    fn logits_by_row(&mut self, normed: Region, rows: usize) -> Result<Vec<Place>, LowerError> {
+        let (of, mut places) = (self.of(), Vec::new());
         for row in 0..rows {
             // The operand of a row begins after a word of its own.
             let one = self.allocate(of.hidden)?;
@@ -282,12 +322,7 @@ impl Emitter<'_> {
             places.push(self.code.store(logits));
             self.release(logits);
         }
-        for (row, place) in places.into_iter().enumerate() {
-            let slot = self.named(&format!("logits {row}"), vec![of.vocabulary]);
-            self.code.receive(slot, place);
-            self.graph.outputs.push(slot);
-        }
         self.release(normed);
-        Ok(())
+        Ok(places)
     }
 }

@@ -2,7 +2,7 @@
 //! specification 5.5.
 
 use npukit_graph::quantize::rows::{self, Int4Rows, RowsError};
-use npukit_numeric::BLOCK;
+use npukit_numeric::{BLOCK, nearest_code};
 
 use crate::machine::weights::{WeightError, WeightImage, put, row_bytes};
 
@@ -43,8 +43,8 @@ impl CacheForm {
 pub struct Cache {
     form: CacheForm,
     features: usize,
-    /// Place of the next vector; the oldest one is replaced if the window is full.
-    next: usize,
+    /// Number of vectors so far. If the window is full, the next one replaces the oldest one.
+    count: usize,
     scales: Vec<f32>,
     /// Rows of weights of each part, the high part first. Rows of values have space for `room`
     /// tokens.
@@ -56,7 +56,7 @@ impl Cache {
     /// Creates an empty cache of vectors of `features` values.
     pub fn new(form: CacheForm, features: usize) -> Self {
         let parts = vec![Vec::new(); form.parts()];
-        Self { form, features, next: 0, scales: Vec::new(), parts, room: 0 }
+        Self { form, features, count: 0, scales: Vec::new(), parts, room: 0 }
     }
 
     /// Returns the form.
@@ -75,14 +75,14 @@ impl Cache {
     /// Another number of features, or values that are not finite.
     pub fn push(&mut self, vector: &[f32]) -> Result<(), RowsError> {
         let (scale, parts) = quantize(vector, self.features, self.form.bits)?;
-        let place = self.next;
+        let window = self.form.window.map(|window| window as usize);
+        let place = window.and_then(|window| self.count.checked_rem(window)).unwrap_or(self.count);
         if place == self.scales.len() {
             self.scales.push(scale);
         } else {
             self.scales[place] = scale;
         }
-        let window = self.form.window.map(|window| window as usize);
-        self.next = if Some(place + 1) == window { 0 } else { place + 1 };
+        self.count += 1;
         for (part, codes) in parts.into_iter().enumerate() {
             match self.form.role {
                 Role::Keys => self.put_row(part, place, &codes),
@@ -91,6 +91,73 @@ impl Cache {
         }
         self.room = self.room.max(room_for(place + 1));
         Ok(())
+    }
+
+    /// Removes the vectors after the first `count`. Returns false, and changes nothing, if some of
+    /// the first ones have been replaced.
+    pub fn truncate(&mut self, count: usize) -> bool {
+        if count >= self.count {
+            return true;
+        }
+        if self.scales.len() < self.count {
+            return false;
+        }
+        self.count = count;
+        self.scales.truncate(count);
+        for rows in &mut self.parts {
+            match self.form.role {
+                Role::Keys => rows.truncate(count * row_bytes(self.features)),
+                // Weights after the last token of a row are 0.
+                Role::Values => rows.chunks_exact_mut(row_bytes(self.room).max(1)).for_each(|row| {
+                    (count..self.room).for_each(|place| put(row, place, 0));
+                }),
+            }
+        }
+        true
+    }
+
+    /// Appends the vectors to bytes, for [`Self::restored`].
+    pub fn save(&self, bytes: &mut Vec<u8>) {
+        let CacheForm { role, bits, window } = self.form;
+        // 0 means no window.
+        let [window, features] = [window.unwrap_or(0), self.features as u32];
+        for number in [u32::from(role == Role::Values), bits, window, features, self.room as u32] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(self.scales.iter().flat_map(|scale| scale.to_le_bytes()));
+        bytes.extend(self.parts.iter().flatten());
+    }
+
+    /// Takes saved vectors of `count` tokens from the begin of bytes; `None` if they are damaged.
+    pub fn restored(bytes: &mut &[u8], count: usize) -> Option<Self> {
+        let mut number = || {
+            let (number, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            Some(u32::from_le_bytes(*number))
+        };
+        let [role, bits, window, features, room] = [number()?, number()?, number()?, number()?, number()?];
+        let role = [Role::Keys, Role::Values].into_iter().nth(role as usize)?;
+        let form = CacheForm { role, bits, window: (window > 0).then_some(window) };
+        let (features, room) = (features as usize, room as usize);
+        let held = form.window.map_or(count, |window| count.min(window as usize));
+        if !matches!(bits, 4 | 8) || (held > 0 && room < room_for(held)) {
+            return None;
+        }
+        let mut take = |length: Option<usize>| -> Option<&[u8]> {
+            let (taken, rest) = bytes.split_at_checked(length?)?;
+            *bytes = rest;
+            Some(taken)
+        };
+        let scales = take(held.checked_mul(size_of::<f32>()))?;
+        let scales: Vec<f32> = scales.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        let [rows, columns] = match role {
+            Role::Keys => [held, features],
+            Role::Values => [features, room],
+        };
+        let length = rows.checked_mul(row_bytes(columns));
+        let parts = (0..form.parts()).map(|_| take(length).map(<[u8]>::to_vec)).collect::<Option<_>>()?;
+        let is_finite = scales.iter().all(|scale| scale.is_finite());
+        is_finite.then_some(Self { form, features, count, scales, parts, room })
     }
 
     fn put_row(&mut self, part: usize, place: usize, codes: &[i8]) {
@@ -135,9 +202,10 @@ impl Cache {
             }
             Role::Values => {
                 let (pitch, used) = (row_bytes(self.room), row_bytes(tokens));
-                let rows = content.chunks_exact(pitch.max(1)).flat_map(|row| &row[..used]);
+                let mut rows = Vec::with_capacity(self.features * used);
+                content.chunks_exact(pitch.max(1)).for_each(|row| rows.extend_from_slice(&row[..used]));
                 let scales = vec![own * factor; self.features];
-                WeightImage::with_rows(self.features, tokens, rows.copied().collect(), Some(scales))
+                WeightImage::with_rows(self.features, tokens, rows, Some(scales))
             }
         }
     }
@@ -164,7 +232,7 @@ pub fn eight_bits(columns: usize, values: &[f32]) -> Result<(f32, Vec<i8>), Rows
     let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / f32::from(LARGEST_CODE) } else { 1.0 };
     let limit = f32::from(LARGEST_CODE);
-    let code = |value: &f32| (value / scale).round_ties_even().clamp(-limit, limit) as i8;
+    let code = |value: &f32| nearest_code((value / scale).clamp(-limit, limit)) as i8;
     Ok((scale, values.iter().map(code).collect()))
 }
 
@@ -233,6 +301,65 @@ mod tests {
                     prop_assert!((value - found).abs() <= 0.5001 * step, "{} {} {}", value, found, step);
                 }
             }
+        }
+    }
+
+    proptest! {
+        /// A shortened cache equals one that never had the other vectors.
+        #[test]
+        fn shortened_caches_hold_the_first_vectors(
+            vectors in prop::collection::vec(prop::collection::vec(-4f32..4.0, 24), 2..80),
+            is_keys: bool,
+            is_wide: bool,
+            window in prop::option::of(1u32..100),
+            kept in 1usize..80,
+            others in 0usize..80,
+        ) {
+            let (kept, others) = (kept.min(vectors.len()), others.min(vectors.len()));
+            let role = if is_keys { Role::Keys } else { Role::Values };
+            let form = CacheForm { role, bits: if is_wide { 8 } else { 4 }, window };
+            let [mut long, mut short] = [Cache::new(form, 24), Cache::new(form, 24)];
+            vectors.iter().for_each(|vector| long.push(vector).unwrap());
+            let is_lost = kept < vectors.len() && window.is_some_and(|window| vectors.len() > window as usize);
+            prop_assert_eq!(long.truncate(kept), !is_lost);
+            if !is_lost {
+                vectors[..kept].iter().chain(&vectors[..others]).for_each(|vector| short.push(vector).unwrap());
+                vectors[..others].iter().for_each(|vector| long.push(vector).unwrap());
+                for part in 0..form.parts() {
+                    prop_assert_eq!(long.image(part, 1.0).unwrap(), short.image(part, 1.0).unwrap());
+                }
+                prop_assert_eq!(long.scales(), short.scales());
+            }
+        }
+    }
+
+    proptest! {
+        /// Saved vectors are the same when they are restored; no part of them is.
+        #[test]
+        fn saved_caches_are_restored(
+            count in 0usize..80,
+            is_keys: bool,
+            is_wide: bool,
+            window in prop::option::of(1u32..40),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let role = if is_keys { Role::Keys } else { Role::Values };
+            let mut cache = Cache::new(CacheForm { role, bits: if is_wide { 8 } else { 4 }, window }, 24);
+            let vector = |token: usize| -> Vec<f32> { (0..24).map(|k| ((token * 31 + k * 7) % 19) as f32 - 9.0).collect() };
+            (0..count).for_each(|token| cache.push(&vector(token)).unwrap());
+            let mut saved = Vec::new();
+            cache.save(&mut saved);
+            let mut bytes = &saved[..];
+            let mut restored = Cache::restored(&mut bytes, count).unwrap();
+            prop_assert!(bytes.is_empty());
+            for cache in [&mut cache, &mut restored] {
+                cache.push(&vector(count)).unwrap();
+            }
+            for part in 0..cache.form.parts() {
+                prop_assert_eq!(cache.image(part, 1.0).unwrap(), restored.image(part, 1.0).unwrap());
+            }
+            prop_assert_eq!(cache.scales(), restored.scales());
+            prop_assert!(Cache::restored(&mut &saved[..cut.index(saved.len())], count).is_none());
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use npukit_graph::shape::elements;
 use npukit_graph::{Graph, GraphError, Node, Op, OpError, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
+use npukit_target::ModelReading;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -73,6 +74,8 @@ struct Description {
     choices: BTreeMap<String, String>,
     warnings: Vec<String>,
     words: [u64; 2],
+    #[serde(default, skip_serializing_if = "ModelReading::is_empty")]
+    reading: ModelReading,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -119,6 +122,7 @@ impl Host {
             choices: self.choices.clone(),
             warnings: self.warnings.clone(),
             words: self.words,
+            reading: self.reading.clone(),
         };
         let bytes = serde_json::to_vec(&description).expect("keys are texts, and no float is a bare one");
         [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
@@ -165,8 +169,8 @@ impl Host {
             ..Graph::default()
         };
         check(&graph)?;
-        let Description { layers, choices, warnings, words, .. } = description;
-        Ok(Some(Self { graph, layers, choices, warnings, words }))
+        let Description { layers, choices, warnings, words, reading, .. } = description;
+        Ok(Some(Self { graph, layers, choices, warnings, words, reading }))
     }
 }
 

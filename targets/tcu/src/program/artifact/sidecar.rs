@@ -5,7 +5,8 @@
 //! byte. The information is in a separate file because Tensil's Python driver refuses a `.tmodel`
 //! with an unknown key.
 
-use npukit_target::{Parts, Seal};
+use npukit_target::{ModelReading, Parts, Seal};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -27,6 +28,8 @@ const EXPONENT: &str = "exponent";
 const MOST: i32 = 64;
 /// Key of the system.
 const SYSTEM: &str = "system";
+/// Key of the options with which the model was read.
+const READING: &str = "reading";
 
 /// Returns the file name for the artifact called `name`.
 pub(super) fn file_name(name: &str) -> String {
@@ -45,6 +48,8 @@ struct SidecarRecord<'a> {
     memory: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<&'a System>,
+    #[serde(skip_serializing_if = "ModelReading::is_empty")]
+    reading: &'a ModelReading,
 }
 
 /// Returns the content of the file; `sha256` has the hashes of the other files.
@@ -61,6 +66,7 @@ pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, Artifa
         layers: program.layers.iter().map(layer_to_json).collect(),
         memory: memory_to_json(&program.memory),
         system: program.system.as_ref(),
+        reading: &program.reading,
     };
     let text = serde_json::to_string(&written).map_err(json)?;
     Ok(Seal::default().put(&text))
@@ -116,7 +122,9 @@ pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<
     program.host_steps = host_steps(&keys, &program.outputs)?;
     program.layers = layers(&keys, program.instructions.len())?;
     program.memory = memory(&keys.keys("memory")?)?;
-    program.system = system(&keys)?;
+    program.system = optional(&keys, SYSTEM)?;
+    // Default: older files do not have it, and neither have files of models read by default.
+    program.reading = optional(&keys, READING)?.unwrap_or_default();
     Ok(())
 }
 
@@ -201,13 +209,13 @@ fn memory(keys: &JsonFields<'_>) -> Result<MemoryUse, KeyError> {
     })
 }
 
-/// Returns the system; older files do not have it.
-fn system(keys: &JsonFields<'_>) -> Result<Option<System>, KeyError> {
-    if !keys.has(SYSTEM) {
+/// Returns the value of a key that older files do not have.
+fn optional<T: DeserializeOwned>(keys: &JsonFields<'_>, key: &str) -> Result<Option<T>, KeyError> {
+    if !keys.has(key) {
         return Ok(None);
     }
-    let system = System::deserialize(keys.required(SYSTEM)?);
-    system.map(Some).map_err(|error| keys.error(SYSTEM, error.to_string()))
+    let found = T::deserialize(keys.required(key)?);
+    found.map(Some).map_err(|error| keys.error(key, error.to_string()))
 }
 
 fn stale(entry: &JsonFields<'_>, key: &str) -> KeyError {

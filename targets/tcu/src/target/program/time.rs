@@ -156,6 +156,7 @@ impl TcuProgram {
             milliseconds: milliseconds(total, settings),
             clock_mhz: settings.clock_mhz,
             clock_source: settings.clock_source.clone(),
+            macs_computed: breakdown.macs_computed(),
             utilization: breakdown.utilization(),
             array_busy: share(measured.array_busy, total),
             roofline: breakdown.roofline(),
@@ -188,7 +189,7 @@ fn milliseconds(cycles: u64, settings: &Settings) -> Option<f64> {
 /// Returns the clock's cycles.
 fn modeled(timeline: &Timeline) -> Measured {
     let flags = [
-        ("timeout: the decoder held an instruction longer than the register allows", &timeline.timeout),
+        ("timeout flag (results are right): an instruction was held in the decoder", &timeline.timeout),
         ("tracepoint: the program counter equals its register", &timeline.tracepoint),
     ];
     Measured {

@@ -6,7 +6,7 @@ use crate::compare::traced::float::Float;
 use crate::compare::traced::machine::Machine;
 use crate::compare::traced::open::{self, Named};
 use crate::compare::traced::stored::Stored;
-use crate::compare::traced::{Given, TensorSource};
+use crate::compare::traced::{Given, Line, TensorKind, TensorSource};
 use crate::error::Error;
 use crate::model::program::Program;
 use crate::model::source::Source;
@@ -42,11 +42,23 @@ pub(super) fn open(
             (before, after)
         }
         (None, Some(after)) => (opening.other(0, Some(&after.0))?, after),
-        (None, None) => (opening.other(0, None)?, opening.other(1, None)?),
+        // An array without a name takes the name from the other side.
+        (None, None) if matches!(named[0], Named::Array { name: None, .. }) => {
+            let after = opening.other(1, None)?;
+            (opening.other(0, Some(&after.0))?, after)
+        }
+        (None, None) => {
+            let before = opening.other(0, None)?;
+            let after = opening.other(1, Some(&before.0))?;
+            (before, after)
+        }
     };
     let notes = before.1.into_iter().chain(after.1).collect();
     Ok(([opening.opened(0, before.0), opening.opened(1, after.0)], notes))
 }
+
+/// Name of two arrays that both have none.
+const UNNAMED: &str = "array";
 
 struct Opening<'a> {
     request: &'a Request,
@@ -102,7 +114,7 @@ impl Opening<'_> {
         Ok(Some((TensorSource::Machine(found.0), found.1)))
     }
 
-    /// Opens a side that is not a program; `beside` is the other side, which may be one.
+    /// Opens a side that is not a program; `beside` is the other side, if it was opened before.
     fn other(&self, place: usize, beside: Option<&TensorSource>) -> Result<NotedSide, Error> {
         let machine = match beside {
             Some(TensorSource::Machine(machine)) => Some(&**machine),
@@ -119,12 +131,33 @@ impl Opening<'_> {
             }
             Named::Archive(path) => Ok((TensorSource::Stored(Stored::archive(path, reader)?), Vec::new())),
             Named::Array { name, path } => {
+                let name = match (name, beside) {
+                    (Some(name), _) => name.as_str(),
+                    (None, Some(beside)) => self.only_output(place, beside)?,
+                    (None, None) => UNNAMED,
+                };
                 Ok((TensorSource::Stored(Stored::array(name, path, reader)?), Vec::new()))
             }
             Named::Model(path) => self.float(path, 1 - place, machine),
             // Programs were opened before.
             Named::Compiled { .. } | Named::Artifact(_) => {
                 Err(self.without_values(place, "it has no values"))
+            }
+        }
+    }
+
+    /// Returns the name of the only output of the side next to `place`, or of its only array.
+    fn only_output<'s>(&self, place: usize, beside: &'s TensorSource) -> Result<&'s str, Error> {
+        let is_stored = matches!(beside, TensorSource::Stored(_));
+        let is_output = |line: &&Line| is_stored || line.kind == TensorKind::Output;
+        let outputs: Vec<&Line> = beside.lines().iter().filter(is_output).collect();
+        match outputs[..] {
+            [only] => Ok(&only.name),
+            _ => {
+                let count = outputs.len();
+                let reason =
+                    format!("its array has no name, and the other side has {count} outputs: give an `.npz`");
+                Err(self.without_values(place, &reason))
             }
         }
     }

@@ -1,0 +1,1 @@
+/* Included by LiteX's csr.h, which needs nothing from it here. */
