@@ -99,14 +99,15 @@ fn has_column_after_root(line: &str) -> bool {
 /// replaced by `*`.
 fn without_seconds(text: &str) -> String {
     let line = |line: &str| {
-        // Default: a number without a unit.
-        let number = line.strip_suffix(" s").unwrap_or(line).rfind(' ').filter(|_| {
-            let line = line.trim_start();
-            ["seconds ", "compile time ", "\"seconds\": "].iter().any(|label| line.starts_with(label))
-        });
+        let is_timed = ["seconds ", "compile time ", "\"seconds\": "]
+            .iter()
+            .any(|label| line.trim_start().starts_with(label));
+        // Default: a number without a unit, at the line's end.
+        let end = [" s", ","].into_iter().find(|end| line.ends_with(end)).unwrap_or_default();
+        let number = line[..line.len() - end.len()].rfind(' ').filter(|_| is_timed);
         match (number, line.split_once(" seconds=")) {
             (Some(space), _) => {
-                format!("{} *{}\n", &line[..space], if line.ends_with(',') { "," } else { "" })
+                format!("{} *{end}\n", &line[..space])
             }
             (None, Some((before, after))) => {
                 let rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == '.');
@@ -183,7 +184,7 @@ fn filetests() {
 #[test]
 fn seconds_are_not_compared() {
     let text = "layers   1\nseconds  0.002\ncompile time  0.1 s\n  \"seconds\": 0.0013,\n12 seconds of audio\nINFO clock seconds=0.003 n=1\n";
-    let expected = "layers   1\nseconds  *\ncompile time  *\n  \"seconds\": *,\n12 seconds of audio\nINFO clock seconds=* n=1\n";
+    let expected = "layers   1\nseconds  *\ncompile time  * s\n  \"seconds\": *,\n12 seconds of audio\nINFO clock seconds=* n=1\n";
     assert_eq!(without_seconds(text), expected);
 }
 
