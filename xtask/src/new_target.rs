@@ -11,7 +11,7 @@ use crate::files::{entries, make_folder, read, write};
 use crate::{Error, root};
 
 /// Summary for the help.
-pub const ABOUT: &str = "Writes a working target of three instructions, and the two lines that list it";
+pub const ABOUT: &str = "Writes a working target of four instructions, and the two lines that list it";
 
 /// Folder that is copied.
 const SKELETON: &str = "xtask/skeleton";

@@ -1,4 +1,4 @@
-//! Skeleton: an accelerator with three instructions, the starting point of a new target.
+//! Skeleton: an accelerator with four instructions, the starting point of a new target.
 //!
 //! [`Config`] is an instance, [`Op`] an instruction, and [`Program`] the compiler's result, which
 //! drivers load. [`Machine`] runs programs bit-exactly; [`clock`] computes their cycles.

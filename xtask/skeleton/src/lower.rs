@@ -1,5 +1,5 @@
-//! Compiler from graphs to programs: [`compile`]. Each value has its own addresses; each node
-//! becomes one instruction per [`MOST`] numbers.
+//! Compiler from graphs to programs: [`compile`]. Sums and ReLUs become one instruction per
+//! [`MOST`] numbers; products are in [`dense`], addresses in [`places`].
 
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, Node, Op as Operator, Operator as _, ValueId};
@@ -7,7 +7,12 @@ use npukit_target::Problem;
 
 use crate::config::Config;
 use crate::isa::op::{MOST, Op};
-use crate::program::{Binding, Layer, Program};
+use crate::program::{Layer, Program};
+
+mod dense;
+mod places;
+
+use places::{ExactConstant, Places};
 
 /// Reason why a node cannot be compiled.
 struct Reject {
@@ -15,26 +20,18 @@ struct Reject {
     hint: &'static str,
 }
 
-/// Makes the instruction of a node for `n` numbers, starting at an offset.
-type Lowered = Box<dyn Fn(u32, u32) -> Op>;
-
-/// Addresses of values, which are stored one after the other.
-struct Places<'a> {
-    graph: &'a Graph,
-    addresses: Vec<u32>,
-    /// First address after all values, up to `u64::MAX`.
-    end: u64,
-}
+/// Makes the instructions of a node.
+type Lowered<'a> = Box<dyn Fn() -> Vec<Op> + 'a>;
 
 /// Returns the nodes that prevent compiling `graph`; empty if it can be compiled.
 pub fn check(graph: &Graph) -> Vec<Problem> {
     let places = Places::new(graph);
-    let problem = |node: &Node| {
-        let Reject { reason, hint } = places.lowered(node).err()?;
+    let problem = |(index, node): (usize, &Node)| {
+        let Reject { reason, hint } = lowered(&places, index).err()?;
         let (name, op) = (node.name.clone(), node.op.name().to_owned());
         Some(Problem { node: name, op, reason, hint: hint.to_owned() })
     };
-    graph.nodes.iter().filter_map(problem).collect()
+    graph.nodes.iter().enumerate().filter_map(problem).collect()
 }
 
 /// Compiles a graph for an instance.
@@ -57,18 +54,25 @@ pub fn compile(
         return Err(CompileError::Memory { numbers: places.end, words: config.memory_words });
     }
     let (mut instructions, mut layers) = (Vec::new(), Vec::new());
-    for node in &graph.nodes {
-        let (Ok(lowered), Some(&result)) = (places.lowered(node), node.outputs.first()) else { continue };
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let (Ok(lowered), Some(&result)) = (lowered(&places, index), node.outputs.first()) else { continue };
         let first = instructions.len();
-        let total = places.numbers(result);
-        instructions.extend((0..total).step_by(MOST as usize).map(|at| lowered(at, MOST.min(total - at))));
+        instructions.extend(lowered());
         let (name, result) = (node.name.clone(), graph.value(result).name.clone());
         layers.push(Layer { name, result, first, count: instructions.len() - first });
     }
     instructions.push(Op::End);
     let bindings = |ids: &[ValueId]| ids.iter().map(|&id| places.binding(id)).collect();
     let (inputs, outputs) = (bindings(&graph.inputs), bindings(&graph.outputs));
-    Ok(Program { name, instance, config: config.clone(), instructions, inputs, outputs, layers })
+    let constants = places.constants().iter().map(ExactConstant::rounded).collect();
+    let config = config.clone();
+    Ok(Program { name, instance, config, instructions, constants, inputs, outputs, layers })
+}
+
+/// Returns the constants of a graph as the program of the graph expects them in memory, without
+/// rounding.
+pub fn constants(graph: &Graph) -> Vec<ExactConstant> {
+    Places::new(graph).constants()
 }
 
 /// Reason why a graph cannot be compiled.
@@ -87,63 +91,53 @@ pub enum CompileError {
     },
 }
 
-impl<'a> Places<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let mut places = Self { graph, addresses: Vec::new(), end: 0 };
-        for value in &graph.values {
-            places.addresses.push(u32::try_from(places.end).unwrap_or(u32::MAX));
-            if value.constant.is_none() {
-                let numbers = value.info.shape.iter().fold(1, |all: u64, &n| all.saturating_mul(n as u64));
-                places.end = places.end.saturating_add(numbers);
-            }
+/// Prepares the instructions of a node of the graph.
+fn lowered<'a>(places: &'a Places<'_>, index: usize) -> Result<Lowered<'a>, Reject> {
+    let node = &places.graph.nodes[index];
+    let is_no_float =
+        |id: &&ValueId| places.graph.constant(**id).is_some_and(|tensor| tensor.as_f32().is_none());
+    if let Some(&id) = node.inputs.iter().find(is_no_float) {
+        let reason = format!("`{}` is not a float", places.graph.value(id).name);
+        return Err(Reject { reason, hint: "convert it to float" });
+    }
+    let operands: Vec<u32> = (0..node.inputs.len()).map(|operand| places.operand(index, operand)).collect();
+    let &[result] = &node.outputs[..] else { return Err(unsupported()) };
+    let (dst, numbers) = (places.address(result), places.numbers(result));
+    match (&node.op, &operands[..]) {
+        (Operator::Binary(op), &[left, right]) if op.kind == BinaryKind::Add => {
+            same_shapes(places.graph, node)?;
+            Ok(Box::new(move || {
+                pieces(numbers, |at, n| Op::Add { dst: dst + at, left: left + at, right: right + at, n })
+            }))
         }
-        places
-    }
-
-    fn address(&self, id: ValueId) -> u32 {
-        self.addresses[id.0 as usize]
-    }
-
-    /// Size of a value in numbers. The graph must fit the memory.
-    fn numbers(&self, id: ValueId) -> u32 {
-        self.graph.shape(id).iter().product::<usize>() as u32
-    }
-
-    fn binding(&self, id: ValueId) -> Binding {
-        let (name, shape) = (self.graph.value(id).name.clone(), self.graph.shape(id).to_vec());
-        Binding { name, shape, address: self.address(id) }
-    }
-
-    /// Makes the instructions of a node.
-    fn lowered(&self, node: &Node) -> Result<Lowered, Reject> {
-        let operands: Vec<u32> = node.inputs.iter().map(|&id| self.address(id)).collect();
-        let results: Vec<u32> = node.outputs.iter().map(|&id| self.address(id)).collect();
-        let constant = node.inputs.iter().find(|&&id| self.graph.constant(id).is_some());
-        match (&node.op, &operands[..], &results[..]) {
-            (Operator::Binary(op), &[left, right], &[dst]) if op.kind == BinaryKind::Add => {
-                if let Some(&id) = constant {
-                    let reason = format!("`{}` is a constant", self.graph.value(id).name);
-                    return Err(Reject { reason, hint: "make it an input" });
-                }
-                self.same_shapes(node)?;
-                let add = move |at, n| Op::Add { dst: dst + at, left: left + at, right: right + at, n };
-                Ok(Box::new(add))
-            }
-            (Operator::Relu(_), &[src], &[dst]) => {
-                Ok(Box::new(move |at, n| Op::Relu { dst: dst + at, src: src + at, n }))
-            }
-            _ => Err(Reject {
-                reason: "the accelerator only adds and clips".to_owned(),
-                hint: "leave it to the host",
-            }),
+        (Operator::Relu(_), &[src]) => {
+            Ok(Box::new(move || pieces(numbers, |at, n| Op::Relu { dst: dst + at, src: src + at, n })))
         }
-    }
-
-    fn same_shapes(&self, node: &Node) -> Result<(), Reject> {
-        let shapes: Vec<&[usize]> = node.inputs.iter().map(|&id| self.graph.shape(id)).collect();
-        if shapes.windows(2).all(|pair| pair[0] == pair[1]) {
-            return Ok(());
+        (Operator::Gemm(op), _) => {
+            let dense = dense::Dense::new(places.graph, node, op)?;
+            Ok(Box::new(move || dense.instructions(dst, &operands)))
         }
-        Err(Reject { reason: format!("its operands have shapes {shapes:?}"), hint: "expand the smaller one" })
+        _ => Err(unsupported()),
     }
+}
+
+fn unsupported() -> Reject {
+    Reject {
+        reason: "the accelerator only adds, clips and multiplies by constant matrices".to_owned(),
+        hint: "leave it to the host",
+    }
+}
+
+/// Divides `total` numbers into vectors of at most [`MOST`], with one instruction each. `op` gets
+/// the offset and the length of a vector.
+fn pieces(total: u32, op: impl Fn(u32, u32) -> Op) -> Vec<Op> {
+    (0..total).step_by(MOST as usize).map(|at| op(at, MOST.min(total - at))).collect()
+}
+
+fn same_shapes(graph: &Graph, node: &Node) -> Result<(), Reject> {
+    let shapes: Vec<&[usize]> = node.inputs.iter().map(|&id| graph.shape(id)).collect();
+    if shapes.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    Err(Reject { reason: format!("its operands have shapes {shapes:?}"), hint: "expand the smaller one" })
 }

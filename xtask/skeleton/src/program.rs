@@ -1,4 +1,4 @@
-//! [`Program`]: instructions, with the addresses of inputs and outputs.
+//! [`Program`]: instructions and constants, with the addresses of inputs and outputs.
 
 pub(crate) mod artifact;
 
@@ -18,6 +18,8 @@ pub struct Program {
     pub config: Config,
     /// Instructions; the last one is `end`.
     pub instructions: Vec<Op>,
+    /// Weights and other constants.
+    pub constants: Vec<Constant>,
     /// Addresses of the inputs.
     pub inputs: Vec<Binding>,
     /// Addresses of the outputs.
@@ -36,6 +38,19 @@ pub struct Binding {
     pub shape: Vec<usize>,
     /// Address of the first number.
     pub address: u32,
+}
+
+/// Numbers that the host writes to memory before the program starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Name in the model.
+    pub name: String,
+    /// Address of the first number.
+    pub address: u32,
+    /// Raw numbers, in the order of their addresses.
+    pub numbers: Vec<i16>,
+    /// Number of values of the model that are beyond the range of the numbers.
+    pub saturated: u64,
 }
 
 /// Instructions of a node of the graph.

@@ -2,6 +2,7 @@
 
 mod asm_program;
 mod diagram;
+mod floats;
 mod instance;
 mod machine;
 mod program;
@@ -25,7 +26,7 @@ pub static SKELETON: Target = Target {
     artifact_extensions: &[artifact::EXTENSION],
     load_artifact: Some(load),
     read_vectors: |path, bytes, _| vectors::vectors(path, bytes),
-    ..Target::new(TARGET, "Skeleton: a machine of three instructions", presets, instance)
+    ..Target::new(TARGET, "Skeleton: a machine of four instructions", presets, instance)
 };
 
 fn instance(source: InstanceSpec<'_>) -> Result<Box<dyn Instance>, TargetError> {

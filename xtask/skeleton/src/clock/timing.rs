@@ -16,7 +16,7 @@ pub struct Cost {
 pub fn cost(config: &Config, op: &Op) -> Cost {
     match *op {
         Op::End => Cost { cycles: 1, numbers: 0 },
-        Op::Add { n, .. } | Op::Relu { n, .. } => vector(config, n),
+        Op::Add { n, .. } | Op::Relu { n, .. } | Op::Dot { n, .. } => vector(config, n),
     }
 }
 

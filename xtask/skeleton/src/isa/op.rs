@@ -31,6 +31,17 @@ pub enum Op {
         /// Length of the vectors.
         n: u32,
     },
+    /// Multiplies two vectors of `n` numbers, and adds up the products.
+    Dot {
+        /// Address of the sum.
+        dst: u32,
+        /// Address of the first vector.
+        left: u32,
+        /// Address of the second vector.
+        right: u32,
+        /// Length of the vectors.
+        n: u32,
+    },
 }
 
 const OPCODE: BitRange = BitRange::new(60, 4);
@@ -60,6 +71,13 @@ instructions! {
         src: LEFT => address(), "address of the operands";
         n: N => Number::size(MOST as u64), "numbers";
     } .with_form("relu {dst}, {src}, {n}", Vec::new());
+
+    3 => "dot" { Self::Dot { dst, left, right, n } } "Adds up products; the exact sum is rounded and saturates." {
+        dst: DST => address(), "address of the sum";
+        left: LEFT => address(), "address of the first vector";
+        right: RIGHT => address(), "address of the second vector";
+        n: N => Number::size(MOST as u64), "numbers";
+    } .with_form("dot {dst}, {left}, {right}, {n}", Vec::new());
 }
 
 /// Field with an address in memory, in numbers.

@@ -13,6 +13,7 @@ pub fn step(state: &mut State, op: &Op) -> Result<(), FaultKind> {
         Op::End => Ok(()),
         Op::Add { dst, left, right, n } => add(state, dst, [left, right], n),
         Op::Relu { dst, src, n } => relu(state, dst, src, n),
+        Op::Dot { dst, left, right, n } => dot(state, dst, [left, right], n),
     }
 }
 
@@ -35,5 +36,16 @@ fn relu(state: &mut State, dst: u32, src: u32, n: u32) -> Result<(), FaultKind> 
     let src = state.read(src, n)?;
     let results = state.write(dst, n)?.iter_mut().zip(&src);
     results.for_each(|(result, &x)| *result = x.max(0));
+    Ok(())
+}
+
+/// `dot`: the sum of products is exact, then rounded half to even; it saturates.
+fn dot(state: &mut State, dst: u32, [left, right]: [u32; 2], n: u32) -> Result<(), FaultKind> {
+    let (left, right) = (state.read(left, n)?, state.read(right, n)?);
+    let exact: i64 = left.iter().zip(&right).map(|(&left, &right)| i64::from(left) * i64::from(right)).sum();
+    let rounded = FORMAT.round_half_even(exact);
+    let stored = FORMAT.saturate(rounded);
+    state.write(dst, 1)?.fill(stored as i16);
+    state.saturated += u64::from(stored != rounded);
     Ok(())
 }

@@ -8,6 +8,12 @@ use thiserror::Error;
 /// Format of every number.
 pub const FORMAT: FixedFormat = FixedFormat { width: 16, binary_point: 8 };
 
+/// Whether memory represents a number within half a unit of the last place.
+pub fn fits(x: f32) -> bool {
+    let rounded = (f64::from(x) * FORMAT.one() as f64 + 0.5).floor();
+    (FORMAT.min() as f64..=FORMAT.max() as f64).contains(&rounded)
+}
+
 /// Architectural state.
 #[derive(Clone, Debug)]
 pub struct State {

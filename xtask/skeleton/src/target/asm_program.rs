@@ -8,6 +8,7 @@ use super::program::SkeletonProgram;
 use crate::config::Config;
 use crate::isa::codec::{DecodeError, decode_program};
 use crate::isa::op::Op;
+use crate::machine;
 use crate::program::Program;
 
 /// An assembly program up to the first `end`.
@@ -32,8 +33,9 @@ impl AssembledProgram {
         let instructions: Vec<Op> =
             instructions.into_iter().take_while(|op| *op != Op::End).chain([Op::End]).collect();
         let (instance, config) = (instance.to_owned(), config.clone());
-        let (inputs, outputs, layers) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { program: Program { name, instance, config, instructions, inputs, outputs, layers }, text })
+        let (constants, inputs, outputs, layers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let program = Program { name, instance, config, instructions, constants, inputs, outputs, layers };
+        Ok(Self { program, text })
     }
 }
 
@@ -43,7 +45,9 @@ impl AsmProgram for AssembledProgram {
     }
 
     fn machine(&self, options: &AsmOptions) -> Result<Box<dyn Machine>, TargetError> {
-        Ok(Box::new(SkeletonMachine::new(&self.program, options.unset == UninitMemory::Poison)))
+        let machine = machine::Machine::new(&self.program.config, UninitMemory::Poison);
+        let is_strict = options.unset == UninitMemory::Poison;
+        Ok(Box::new(SkeletonMachine::new(&self.program, machine, None, is_strict)))
     }
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {

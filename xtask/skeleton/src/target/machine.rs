@@ -5,10 +5,11 @@ use std::sync::Arc;
 use npukit_asm::{ListingLine, Words};
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Accessed, AddressRun, Halt, MachineMemory, Moment, Operand, Outline, Scalar, TargetError, UninitMemory,
-    execute, instruction_lines, number_of, real_of,
+    Accessed, AddressRun, Floats, Halt, MachineMemory, Moment, Operand, Outline, Placed, PlacedKind, Scalar,
+    StepLayers, TargetError, execute, instruction_lines, number_of, real_of,
 };
 
+use super::floats::FloatMemory;
 use crate::clock;
 use crate::config::Config;
 use crate::isa::codec::encode_program;
@@ -16,7 +17,7 @@ use crate::isa::isa;
 use crate::isa::op::Op;
 use crate::machine::Machine;
 use crate::machine::state::{FORMAT, FaultKind};
-use crate::program::Program;
+use crate::program::{Binding, Constant, Program};
 
 /// Index of the only memory.
 const MEMORY: usize = 0;
@@ -33,22 +34,26 @@ struct Stepped {
 pub struct SkeletonMachine {
     program: Arc<Stepped>,
     machine: Machine,
+    floats: Option<FloatMemory>,
     position: usize,
     /// Whether reading unwritten memory stops the program.
     is_strict: bool,
 }
 
 impl SkeletonMachine {
-    /// Creates the machine after a reset, before the first instruction.
-    pub fn new(program: &Program, is_strict: bool) -> Self {
+    /// Creates the program before its first instruction, on a machine with its data.
+    pub fn new(program: &Program, machine: Machine, floats: Option<FloatMemory>, is_strict: bool) -> Self {
         let Program { name, instance, config, instructions, .. } = program;
         let (memory, depth) = ("memory".to_owned(), config.memory_words.into());
         let memory = MachineMemory { name: memory, depth, lanes: 1, bits: FORMAT.width, is_signed: true };
         let names = (name.clone(), format!("skeleton:{instance}"));
-        let machine = Machine::new(config, UninitMemory::Poison);
-        let outline = Outline::new(names, vec![memory]);
+        let layers = StepLayers {
+            names: program.layers.iter().map(|layer| layer.name.clone()).collect(),
+            of: (0..instructions.len()).map(|step| program.layer_of(step)).collect(),
+        };
+        let outline = Outline { layers, placed: placed(program), ..Outline::new(names, vec![memory]) };
         let program = Arc::new(Stepped { outline, config: config.clone(), ops: instructions.clone() });
-        Self { program, machine, position: 0, is_strict }
+        Self { program, machine, floats, position: 0, is_strict }
     }
 }
 
@@ -68,6 +73,9 @@ impl npukit_target::Machine for SkeletonMachine {
     fn step(&mut self) -> Result<Vec<String>, TargetError> {
         let Some(op) = self.program.ops.get(self.position) else { return Ok(Vec::new()) };
         let executed = execute(|| attempt(&mut self.machine, op, self.is_strict))?;
+        if let Some(floats) = &mut self.floats {
+            floats.step(op);
+        }
         self.position += 1;
         Ok(executed.remark.into_iter().collect())
     }
@@ -99,22 +107,28 @@ impl npukit_target::Machine for SkeletonMachine {
         Some(real_of(NumberFormat::Fixed(FORMAT), number))
     }
 
+    fn floats(&self, _memory: usize, address: u64, count: u64) -> Option<Floats> {
+        // The caller has checked the addresses.
+        let values = self.floats.as_ref()?.read(address as u32, count as u32).to_vec();
+        Some(Floats { values, are: "the same instructions in float, with the model's own constants" })
+    }
+
     fn accesses(&self, step: usize) -> Vec<Accessed> {
         let Some(&op) = self.program.ops.get(step) else { return Vec::new() };
-        let (dst, sources, n) = places(op);
-        let run = |first: u32| AddressRun::dense(MEMORY, first.into(), n.into());
-        let reads = sources.into_iter().map(|source| Accessed::read(run(source)));
-        reads.chain(dst.map(|dst| Accessed::write(run(dst)))).collect()
+        let Places { result, sources } = places(op);
+        sources.into_iter().map(Accessed::read).chain(result.map(Accessed::write)).collect()
     }
 
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
-        let Some((Some(dst), sources, n)) = self.program.ops.get(step).map(|&op| places(op)) else {
-            return Vec::new();
+        let Some(&op) = self.program.ops.get(step) else { return Vec::new() };
+        let Places { result, sources } = places(op);
+        let Some(place) = result.and_then(|result| result.place(scalar.address)) else { return Vec::new() };
+        // A sum of products depends on all numbers, other results on the numbers at their place.
+        let needed = |source: AddressRun| match op {
+            Op::Dot { .. } => source,
+            _ => AddressRun::dense(MEMORY, source.first + place, 1),
         };
-        let run = AddressRun::dense(MEMORY, dst.into(), n.into());
-        let Some(place) = run.place(scalar.address) else { return Vec::new() };
-        let one = |source: u32| AddressRun::dense(MEMORY, u64::from(source) + place, 1);
-        sources.into_iter().map(|source| Operand::new("operand", one(source), Some(0))).collect()
+        sources.into_iter().map(|source| Operand::new("operand", needed(source), Some(0))).collect()
     }
 
     fn listing(&self) -> Result<Vec<ListingLine>, TargetError> {
@@ -138,6 +152,22 @@ impl npukit_target::Machine for SkeletonMachine {
     }
 }
 
+/// Places of inputs, constants and outputs in memory.
+fn placed(program: &Program) -> Vec<Placed> {
+    let place = |kind, name: &str, address: u32, count: u64| {
+        let run = AddressRun::dense(MEMORY, address.into(), count);
+        Placed { name: name.to_owned(), kind, run }
+    };
+    let port =
+        |kind| move |port: &Binding| Some(place(kind, &port.name, port.address, port.numbers()?.into()));
+    let constant = |constant: &Constant| {
+        place(PlacedKind::Constant, &constant.name, constant.address, constant.numbers.len() as u64)
+    };
+    let inputs = program.inputs.iter().filter_map(port(PlacedKind::Input));
+    let outputs = program.outputs.iter().filter_map(port(PlacedKind::Output));
+    inputs.chain(program.constants.iter().map(constant)).chain(outputs).collect()
+}
+
 /// Executes an instruction. Unwritten memory that it reads becomes 0, unless `is_strict`.
 fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> {
     match machine.step(op) {
@@ -150,11 +180,19 @@ fn attempt(machine: &mut Machine, op: &Op, is_strict: bool) -> Result<(), Halt> 
     }
 }
 
-/// Written address, read addresses and vector length of an instruction.
-fn places(op: Op) -> (Option<u32>, Vec<u32>, u32) {
-    match op {
-        Op::End => (None, Vec::new(), 0),
-        Op::Add { dst, left, right, n } => (Some(dst), vec![left, right], n),
-        Op::Relu { dst, src, n } => (Some(dst), vec![src], n),
-    }
+/// Addresses that an instruction uses.
+struct Places {
+    result: Option<AddressRun>,
+    sources: Vec<AddressRun>,
+}
+
+fn places(op: Op) -> Places {
+    let run = |first: u32, count: u32| AddressRun::dense(MEMORY, first.into(), count.into());
+    let (result, sources) = match op {
+        Op::End => (None, Vec::new()),
+        Op::Add { dst, left, right, n } => (Some(run(dst, n)), vec![run(left, n), run(right, n)]),
+        Op::Relu { dst, src, n } => (Some(run(dst, n)), vec![run(src, n)]),
+        Op::Dot { dst, left, right, n } => (Some(run(dst, 1)), vec![run(left, n), run(right, n)]),
+    };
+    Places { result, sources }
 }

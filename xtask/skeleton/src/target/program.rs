@@ -6,17 +6,20 @@ use std::sync::OnceLock;
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     Activity, ArtifactFile, Breakdown, Chosen, Compiled, CountedMemory, Inputs, Layer, LayerWork, MacType,
-    MemoryClass, Output, Port, PortError, ProgramInfo, ProgramPart, ProgramReport, ProgramWords, RunOptions,
-    RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
+    MachineOptions, MemoryClass, Output, Port, PortError, ProgramInfo, ProgramPart, ProgramReport,
+    ProgramWords, RunOptions, RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
+    UninitMemory,
 };
 
 use super::TARGET;
+use super::floats::FloatMemory;
 use super::instance::SkeletonInstance;
+use super::machine::SkeletonMachine;
 use crate::clock;
 use crate::isa::codec::encode_program;
 use crate::isa::op::Op;
 use crate::machine::Machine;
-use crate::machine::state::FORMAT;
+use crate::machine::state::{FORMAT, fits};
 use crate::program::{self, Binding, Program, artifact};
 
 /// A compiled program.
@@ -38,10 +41,7 @@ impl SkeletonProgram {
 
     /// Converts an input to numbers; also returns how many saturated.
     fn numbers(binding: &Binding, inputs: &Inputs) -> Result<(Vec<i16>, u64), PortError> {
-        let tensor = port(binding).tensor(inputs)?;
-        let values = tensor
-            .as_f32()
-            .ok_or(PortError::Element { name: binding.name.clone(), element: ElementType::F32 })?;
+        let values = values(binding, inputs)?;
         let saturated = values.iter().filter(|&&x| !fits(x)).count() as u64;
         Ok((values.iter().map(|&x| FORMAT.from_f32(x) as i16).collect(), saturated))
     }
@@ -54,13 +54,31 @@ impl SkeletonProgram {
         Ok(Output { name: binding.name.clone(), values, raw: raw.into_iter().map(i32::from).collect() })
     }
 
+    /// Creates a machine with the constants in its memory.
+    fn loaded(&self, unset: UninitMemory) -> Result<Machine, TargetError> {
+        let mut machine = Machine::new(&self.program.config, unset);
+        for constant in &self.program.constants {
+            machine.write(constant.address, &constant.numbers).map_err(TargetError::failed)?;
+        }
+        Ok(machine)
+    }
+
     /// Returns the bytes of inputs and outputs, which the host copies.
     fn copied_bytes(&self) -> Option<u64> {
         let ports = self.program.inputs.iter().chain(&self.program.outputs);
         ports.map(|binding| Some(NUMBER_BYTES * u64::from(binding.numbers()?))).sum()
     }
 
-    /// Returns the bytes of the memory by layer; the machine does not multiply.
+    /// Returns the multiply-accumulates of each layer.
+    fn macs(&self) -> Vec<u64> {
+        let of_layer = |layer: &program::Layer| {
+            let ops = &self.program.instructions[layer.first..layer.first + layer.count];
+            ops.iter().map(macs).sum()
+        };
+        self.program.layers.iter().map(of_layer).collect()
+    }
+
+    /// Returns the multiply-accumulates and the bytes of the memory by layer.
     fn activity(&self) -> Activity {
         let program = &self.program;
         let size = NUMBER_BYTES * u64::from(program.config.memory_words);
@@ -71,8 +89,9 @@ impl SkeletonProgram {
                 Op::End => break,
                 Op::Add { n, .. } => 3 * u64::from(n),
                 Op::Relu { n, .. } => 2 * u64::from(n),
+                Op::Dot { n, .. } => 2 * u64::from(n) + 1,
             };
-            activity.add(program.layer_of(index), 0, &[NUMBER_BYTES * numbers]);
+            activity.add(program.layer_of(index), macs(op), &[NUMBER_BYTES * numbers]);
         }
         activity
     }
@@ -83,12 +102,12 @@ impl SkeletonProgram {
             name: program.name.clone(),
             target: format!("skeleton:{}", program.instance),
             instructions: program.instructions.len(),
-            macs: Some(0),
+            macs: Some(self.macs().iter().sum()),
             memory: BTreeMap::new(),
             host_steps: Vec::new(),
             layers: program.layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: BTreeMap::new(),
-            saturated_constants: None,
+            saturated_constants: Some(program.constants.iter().map(|constant| constant.saturated).sum()),
             warnings: Vec::new(),
         };
         let layer =
@@ -124,7 +143,7 @@ impl Compiled for SkeletonProgram {
         let program = &self.program;
         let numbers = program.inputs.iter().map(|binding| Self::numbers(binding, inputs));
         let numbers = numbers.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
-        let mut machine = Machine::new(&program.config, options.unset);
+        let mut machine = self.loaded(options.unset)?;
         options.repeat(|| {
             for (binding, (numbers, _)) in program.inputs.iter().zip(&numbers) {
                 machine.write(binding.address, numbers).map_err(TargetError::failed)?;
@@ -141,11 +160,26 @@ impl Compiled for SkeletonProgram {
         })
     }
 
+    fn machine(
+        &self,
+        inputs: &Inputs,
+        options: &MachineOptions<'_>,
+    ) -> Result<Box<dyn npukit_target::Machine>, TargetError> {
+        let mut machine = self.loaded(UninitMemory::Zero)?;
+        for binding in &self.program.inputs {
+            let (numbers, _) = Self::numbers(binding, inputs).map_err(TargetError::failed)?;
+            machine.write(binding.address, &numbers).map_err(TargetError::failed)?;
+        }
+        let floats = options.graph.map(|graph| FloatMemory::new(&self.program, graph, inputs));
+        let floats = floats.transpose().map_err(TargetError::failed)?;
+        Ok(Box::new(SkeletonMachine::new(&self.program, machine, floats, false)))
+    }
+
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Chosen::new(TARGET, &[], Stage::Time, &options.options)?;
         let program = &self.program;
-        let work: Vec<_> =
-            program.layers.iter().map(|layer| LayerWork { name: &layer.name, macs: 0 }).collect();
+        let layers = program.layers.iter().zip(self.macs());
+        let work: Vec<_> = layers.map(|(layer, macs)| LayerWork { name: &layer.name, macs }).collect();
         let costs = clock::run(&program.config, &program.instructions);
         let spent = costs.iter().zip(&program.instructions).enumerate().map(|(index, (cost, op))| Spent {
             layer: program.layer_of(index),
@@ -179,10 +213,20 @@ impl Compiled for SkeletonProgram {
     }
 }
 
-/// Whether memory represents a number within half a unit of the last place.
-fn fits(x: f32) -> bool {
-    let rounded = (f64::from(x) * FORMAT.one() as f64 + 0.5).floor();
-    (FORMAT.min() as f64..=FORMAT.max() as f64).contains(&rounded)
+/// Multiply-accumulates of an instruction.
+fn macs(op: &Op) -> u64 {
+    match *op {
+        Op::Dot { n, .. } => n.into(),
+        Op::End | Op::Add { .. } | Op::Relu { .. } => 0,
+    }
+}
+
+/// Returns the values of an input.
+pub(super) fn values(binding: &Binding, inputs: &Inputs) -> Result<Vec<f32>, PortError> {
+    let tensor = port(binding).tensor(inputs)?;
+    let values = tensor.as_f32();
+    let element = PortError::Element { name: binding.name.clone(), element: ElementType::F32 };
+    values.map(<[f32]>::to_vec).ok_or(element)
 }
 
 fn port(binding: &Binding) -> Port {
