@@ -16,7 +16,7 @@ mod write;
 use std::path::Path;
 
 pub use appended::Appended;
-pub use place::check_apart;
+pub use place::{allow_overwriting, check_apart};
 pub use read::Disk;
 pub use standard::{is_standard, is_taken, take as take_standard_output};
 pub use write::{Staged, commit, overwrite, write_all};

@@ -23,6 +23,8 @@ mod commands;
 mod faults;
 #[path = "main/filetests.rs"]
 mod filetests;
+#[path = "main/generate.rs"]
+mod generate;
 #[path = "main/host.rs"]
 mod host;
 #[path = "main/listings.rs"]

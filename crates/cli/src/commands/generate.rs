@@ -16,7 +16,7 @@ use super::time;
 use crate::answer::Answer;
 use crate::args::{ACCURACY, INPUTS, MODEL, OUTPUT, TARGET, TOKENS};
 use crate::candidates::targets;
-use crate::disk::write_all;
+use crate::disk::{allow_overwriting, write_all};
 use crate::failure::Failure;
 use crate::options::key_and_value;
 use crate::printable::printable;
@@ -206,9 +206,9 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         (.., None) if args.chat => {
             let report = chat::converse(&request, json, &mut show)?;
             let mut answer = answers_text(&report);
-            if let Some((path, kept)) = args.keep.as_ref().zip(report.kept.as_deref()) {
-                write_all(&[(PathBuf::from(path), kept)])?;
-                answer += &format!("wrote {path}\n");
+            if let Some((path, kept)) = kept(args, report.kept.as_deref()) {
+                write_all(&[(path.clone(), kept)])?;
+                answer += &format!("wrote {}\n", path.display());
             }
             Ok(Answer::new(answer, &report))
         }
@@ -251,6 +251,13 @@ fn request(args: &GenerateArgs) -> Request {
     }
 }
 
+/// Returns the file that keeps the text, with its new content. The command has read it.
+fn kept<'a>(args: &GenerateArgs, content: Option<&'a [u8]>) -> Option<(PathBuf, &'a [u8])> {
+    let path = PathBuf::from(args.keep.as_ref()?);
+    allow_overwriting(&path);
+    Some((path, content?))
+}
+
 /// Continues one prompt.
 fn continued(
     args: &GenerateArgs,
@@ -265,7 +272,7 @@ fn continued(
     }
     let mut contents: Vec<(PathBuf, &[u8])> =
         args.logits.iter().cloned().zip(report.logits.as_deref()).collect();
-    contents.extend(args.keep.iter().map(PathBuf::from).zip(report.kept.as_deref()));
+    contents.extend(kept(args, report.kept.as_deref()));
     if let Some(folder) = &args.output {
         contents.extend(files.iter().map(|file| (folder.join(&file.name), &file.bytes[..])));
     }

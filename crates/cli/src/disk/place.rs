@@ -140,6 +140,14 @@ pub fn note_read(path: &Path) {
     }
 }
 
+/// Allows the command to overwrite the file at `path` although it has read it, as it writes back
+/// what it has read, with additions.
+pub fn allow_overwriting(path: &Path) {
+    if let Some(identity) = Identity::of(path) {
+        READ.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, known)| *known != identity);
+    }
+}
+
 /// Rejects outputs that are the same file, or a file that this command has read.
 ///
 /// Errors: [`Failure::SameOutput`], [`Failure::SameFile`].
