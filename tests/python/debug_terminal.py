@@ -72,7 +72,7 @@ def press(terminal, keys):
             terminal.wait("\n>")
             terminal.type(key[1:])
             terminal.wait(f"> {key[1:]}")
-            # A letter directly after Escape would be read as Alt and the letter.
+            # The terminal reads a letter directly after Escape as Alt and the letter, hence the pause.
             terminal.keys("Escape")
             terminal.wait("q quit")
         else:

@@ -164,7 +164,7 @@ def evaluated(npu, path, inputs):
     options.log_severity_level = 3
     wanted = onnxruntime.InferenceSession(path, options).run(None, inputs)[0]
     try:
-        # Sample by sample, and as one batch.
+        # The model runs once per sample, and once with all samples as a batch.
         apart, _ = npu.outputs("eval", path, inputs)
         batch, _ = npu.outputs("eval", path, inputs, "--batch", SAMPLES)
     except (Refusal, Crash) as error:

@@ -34,7 +34,7 @@ UNDISTURBED = 60
 # Least speed of a form of the weights as a share of llama.cpp's: decoding, prompt. Bytes of a weight.
 BARS = {"4": (0.5, 0.25, 0.5), "8": (0.3, 0.25, 1.0)}
 
-# Bytes whose reading measures the bandwidth: many times a cache.
+# Number of bytes that are read to measure the bandwidth: much more than a cache holds.
 STREAM = 1 << 28
 
 

@@ -138,7 +138,7 @@ def seeded(npu, changes, asserts=False):
         if old not in texts[name]:
             raise RuntimeError(f"`{old}` was not found in {file}: update the defect")
         texts[name] = texts[name].replace(old, new, 1)
-    # One folder for all, so that unchanged files are not compiled again.
+    # All runs share a folder, so that unchanged files are not compiled again.
     sources = ROOT / "target/rtl/axi.sources"
     for name, text in texts.items():
         place = sources / name

@@ -33,7 +33,7 @@ BASE = {
     "thread_queue_depth": 8,
 }
 
-# A unit without the limits of the released one.
+# A unit without the limits of the released circuit.
 OVERLAP = {
     "local_queue_depth": 4,
     "overlapped_dram": 1,
@@ -134,7 +134,7 @@ def macros():
     seen = subprocess.run(["c++", "-dM", "-E", "-x", "c++", "-"], input=included, capture_output=True, text=True, check=True)
     defined = {re.split(r"[ (]", line, maxsplit=2)[1] for line in seen.stdout.splitlines()}
     code = [re.sub(r"//.*", "", path.read_text()) for path in [*files(), *LIBRARY.glob("sim/*.sv"), *SOURCES.glob("sim/*.sv")]]
-    # A keyword of SystemVerilog is no name.
+    # Keywords of SystemVerilog are not names.
     return sorted((defined - {"assert"}) & set(re.findall(r"[A-Za-z_]\w*", "\n".join(code))))
 
 

@@ -177,7 +177,7 @@ def products(writer, rows):
         place = chance.randrange(DRAM_DUMPED - lanes - 1)
         first = chance.randrange(DRAM_DUMPED - ROWS_PER_PRODUCT)
         program += [encode(3, 0, place, lanes), encode(1, 0, first, 0, ROWS_PER_PRODUCT - 1)]
-        # Each product is moved over the one before: to local memory, then to DRAM1.
+        # Each product overwrites the previous one: in local memory, then in DRAM1.
         program += [encode(2, 0xC, DRAM_DUMPED, 0, ROWS_PER_PRODUCT - 1), encode(2, 3, DRAM_DUMPED, product % 4 * ROWS_PER_PRODUCT, ROWS_PER_PRODUCT - 1)]
     return b"".join(program)
 
@@ -286,7 +286,7 @@ def main():
     for name, found in wrong:
         print(f"{name}: {'; '.join(found)}")
     print(f"netlist: {len(results) - len(wrong)} of {len(results)} runs equal", flush=True)
-    # A judge that misses a wrong multiplier judges nothing.
+    # The comparison must detect a wrong multiplier; otherwise it proves nothing.
     sys.exit(not wrong if options.defect else bool(wrong))
 
 

@@ -66,7 +66,7 @@ PROOFS = [
     *(Proof(f"prove_{side}_master", HASTY, 13, False, slow=True) for side in ("read", "write")),
 ]
 
-# Defects: the proof that must detect it, file, old text, new text.
+# Defects: for each, the proof that must detect it, the file, the old text and the new text.
 DEFECTS = [
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "(rest || whole[0])", "1'b1"),
     (Proof("prove_processing_element", FORMATS[1], 2, True, 1), "tcu_rounding", "whole[0]", "!whole[0]"),

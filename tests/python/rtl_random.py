@@ -82,7 +82,7 @@ class Writer:
         return address | stride << self.layout.second
 
     def accumulators(self, size):
-        # Few addresses, so that accumulates collide.
+        # Only a few addresses are used, so that accumulating writes collide.
         depth = self.architecture["accumulator_depth"]
         return self.other(min(depth, size + 6) if self.chance.random() < 0.5 else depth, size)
 
@@ -185,7 +185,7 @@ class Writer:
                 continue
             kind = self.chance.choice(kinds)
             run += [kind() for _ in range(self.chance.choice([1, 1, 1, 3, 6]) if kind == self.simd else 1)]
-        # Never only some of the tables: index and values must have the same size.
+        # All tables are loaded together, because keys and values must have the same size.
         return b"".join(run)
 
 
@@ -202,7 +202,7 @@ def instance(chance, data_type=None, size=None, packed=False):
     while not buses:
         lanes += 1
         buses = buses_of(lanes, kind, packed)
-    # Wide memories are dumped as fast as the others.
+    # Wide memories must not make the dump slower.
     deepest = 5 if lanes > 32 else 0
     depth = lambda low, high: chance.choice([1 << chance.randrange(low, high), chance.randrange(1 << low, 1 << high)])
     architecture = {

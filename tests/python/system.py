@@ -43,7 +43,7 @@ class System:
         command += ["--hertz", CLOCK_HZ, "--memory", memory, *(["--latency", *latency] if latency else [])]
         run(command, cwd=DRIVERS)
         self._build()
-        # The flash is the only memory with so many words.
+        # Only the flash has this number of words, so the size identifies it.
         text = (self.folder / "sim.v").read_text()
         (self.flash,) = re.findall(r'reg \[31:0\] \w+\[0:4194303\];\s*initial begin\s*\$readmemh\("([^"]+)"', text)
 

@@ -37,7 +37,7 @@ from npu import ROOT, Crash, Npu, Refusal, add_arguments
 TARGET = "tcu:ultra96v2+lut"
 
 
-# Uses one in this many samples.
+# Distance between the samples that are used.
 PART = 1
 
 

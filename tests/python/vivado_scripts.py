@@ -29,7 +29,7 @@ BIN = pathlib.Path(sys.executable).parent
 # Statements whose absence does not change the design: messages, reports, and what Vivado does by itself later.
 HARMLESS = ("#", "puts", "save_bd_design", "report_utilization -append", "update_compile_order", "if {$slack", "if {[llength $handoff]")
 
-# What may not succeed, and a part of the message with which a script must end then.
+# Commands that may fail, and a part of the message with which the script must then end.
 FAILURES = {
     "synth_1": "synth_1 failed: synth_1 has an error",
     "impl_1": "impl_1 failed: impl_1 has an error",

@@ -1,7 +1,8 @@
-// Addresses of a run of vectors: `address`, then every 2^stride-th, up or down from the run's end.
+// Generates the addresses of a run of vectors: `address`, then every 2^stride-th address, upward,
+// or downward from the run's end.
 //
-// `size` is the number of vectors less one. There is no queue: the run is taken in the cycle in
-// which its last address is.
+// `size` is the number of vectors minus one. The module has no queue: a run is accepted in the
+// cycle of its last address.
 //
 // Source: the TCU specification's 4 (order of elements) and 9.1 (address generators).
 module npu_address_generator #(
@@ -26,7 +27,7 @@ module npu_address_generator #(
   logic [   SIZE_BITS-1:0] index;
   logic [ADDRESS_BITS-1:0] offset, span;
 
-  // Addresses count modulo their width, as does what a stride shifts out.
+  // Addresses wrap around at their width, and bits that a stride shifts out are lost.
   assign span = ADDRESS_BITS'(in_size) << in_stride;
   assign out_address = in_descending ? in_address + span - offset : in_address + offset;
   assign out_last = index == in_size;

@@ -1,7 +1,8 @@
-// Splits bursts where they cross a boundary of 4 KiB.
+// Splits bursts at boundaries of 4 KiB.
 //
-// `beats` is a number of beats less one. The released circuit leaves a burst whole whose last beat
-// begins on the boundary, which AXI forbids: only CROSSES_BY_A_BEAT does that.
+// `beats` is the number of beats minus one. The released circuit does not split a burst whose last
+// beat begins on the boundary, although AXI forbids such a burst. Only CROSSES_BY_A_BEAT gives this
+// behavior.
 //
 // Source: the TCU specification's 9.1, locks and the 4 KiB check, and its notes on the latter.
 module npu_burst_splitter #(

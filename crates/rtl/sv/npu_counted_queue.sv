@@ -1,8 +1,9 @@
-// A queue with a handshake on both sides, first in, first out, which tells what it holds.
+// A first-in, first-out queue with a handshake on both sides and a count of its items.
 //
-// A plain queue hands on one cycle after entry and takes one cycle after it gave. With FLOW an
-// empty queue hands on in the cycle of entry; with PIPE a full one takes in the cycle in which it
-// gives. `count` is what it holds at the start of the cycle.
+// A plain queue outputs an item one cycle after it entered, and accepts an item one cycle after a
+// full queue has output one. With FLOW, an empty queue outputs an item in the cycle of its entry.
+// With PIPE, a full queue accepts an item in the cycle in which it outputs one. `count` is the
+// number of items at the start of the cycle.
 module npu_counted_queue #(
     parameter int unsigned WIDTH = 8,
     parameter int unsigned DEPTH = 2,
@@ -33,7 +34,7 @@ module npu_counted_queue #(
   assign out_valid = !empty || (FLOW && in_valid);
   assign out_data  = FLOW && empty ? in_data : entries[first];
 
-  // What passes an empty queue leaves no trace in it.
+  // An item that passes an empty queue is not stored.
   assign passes = FLOW && empty && out_ready;
   assign push   = in_valid && in_ready && !passes;
   assign pop    = out_ready && !empty;

@@ -1,6 +1,6 @@
-// A word, a number of cycles later; none is a wire.
+// Delays a word by a number of cycles. A delay of 0 is a wire.
 //
-// Part of the array, section 9.1.
+// Part of the array, section 9.1 of the TCU specification.
 module npu_delay #(
     parameter int unsigned WIDTH  = 16,
     parameter int unsigned CYCLES = 1
@@ -15,7 +15,7 @@ module npu_delay #(
     assign unused = clock;
     assign out = in;
   end else begin : gen_registers
-    // The newest is lowest; the oldest falls off.
+    // The newest word is lowest, and the oldest word is shifted out.
     logic [CYCLES*WIDTH-1:0] words;
 
     assign out = words[CYCLES*WIDTH-1-:WIDTH];

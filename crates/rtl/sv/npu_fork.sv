@@ -1,6 +1,6 @@
-// Hands one thing to several takers, each of which may take its part in another cycle.
+// Passes one item to several ports, which may accept it in different cycles.
 //
-// The thing is done with in the cycle in which the last of those that are `wanted` takes it.
+// The item is done in the cycle in which the last `wanted` port accepts it.
 //
 // Source: the TCU specification's 9.1, decoder: an instruction completes issue when all target
 // ports have accepted their part.

@@ -1,8 +1,9 @@
-// The handshakes of one port of a memory: an access a cycle, in order.
+// The handshakes of one memory port, with one access per cycle, in order.
 //
-// A read has its word one cycle later, which enters a queue of three. A read happens only while
-// that queue holds less than two at the start of the cycle, so that the word under way always finds
-// room. A write happens when its word is there. The words themselves go to the memory directly.
+// A word that is read is available one cycle later and enters a queue of three. A read happens only
+// if the queue holds fewer than two words at the start of the cycle, so that the word in progress
+// always has room. A write happens when its word is available. The words themselves go directly to
+// the memory.
 module npu_memory_port #(
     parameter int unsigned WIDTH = 128
 ) (

@@ -1,11 +1,12 @@
-// Vectors as words of the bus behind each other, where a vector is no whole number of words.
+// Packs vectors into words of the bus without gaps. It is used if a vector is not a whole number of
+// words.
 //
-// A burst is of `burst_vectors` vectors, from scalar `burst_skipped` of its first word on. Words
-// are full, but for the first and the last: `places` has a bit for each scalar of a word that is a
-// vector's. A cycle takes a vector or none, and gives a word or none; a vector is taken when no
-// whole word stays.
+// A burst has `burst_vectors` vectors, starting at scalar `burst_skipped` of its first word. All
+// words except the first and the last are full. `places` has a bit for each scalar of a word, which
+// is high if the scalar belongs to a vector. In each cycle, the module accepts at most one vector
+// and outputs at most one word. It accepts a vector only if no whole word remains.
 //
-// No part of the released design, whose vectors are whole words.
+// The released design does not have this module because its vectors are whole words.
 module npu_packer #(
     parameter int unsigned SLOT_BITS = 16,
     parameter int unsigned LANES = 3,
@@ -53,7 +54,7 @@ module npu_packer #(
     end
   end
 
-  // The first vector of a burst lies behind what the burst skips.
+  // The first vector of a burst follows the skipped scalars.
   assign vector_ready = burst_valid && !is_complete && left < HELD_BITS'(PLACES);
   assign takes = vector_valid && vector_ready;
   assign place = taken == '0 ? HELD_BITS'(burst_skipped) : left;

@@ -1,8 +1,8 @@
-// What the library's modules share: buses, and numbers that widths are made of.
+// Types of the buses and functions for widths that the library's modules share.
 package npu_pkg;
 
-  // A channel of addresses of AXI4, of a burst of `len` words and one more. Addresses are as wide
-  // as the widest bus has them.
+  // An AXI4 address channel. A burst has `len` + 1 words. Addresses have the width of the widest
+  // bus.
   typedef struct packed {
     logic        valid;
     logic [63:0] addr;
@@ -10,7 +10,7 @@ package npu_pkg;
     logic [3:0]  cache;
   } axi_address_t;
 
-  // What a master drives, and what it is answered, but for the data, whose widths are parameters.
+  // Outputs of a master and the responses to them, without the data, whose widths are parameters.
   typedef struct packed {
     axi_address_t aw;
     axi_address_t ar;
@@ -38,7 +38,7 @@ package npu_pkg;
     smaller = a < b ? a : b;
   endfunction
 
-  // The width of indices of so many things: 1 bit for one thing, as a signal needs.
+  // Width of an index of `count` items. One item needs 1 bit because a signal has at least one.
   function automatic integer index_bits(input integer count);
     index_bits = count > 1 ? $clog2(count) : 1;
   endfunction

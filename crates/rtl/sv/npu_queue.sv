@@ -1,4 +1,4 @@
-// A queue with a handshake on both sides, first in, first out: npu_counted_queue without its count.
+// A first-in, first-out queue with a handshake on both sides: npu_counted_queue without the count.
 module npu_queue #(
     parameter int unsigned WIDTH = 8,
     parameter int unsigned DEPTH = 2,

@@ -1,7 +1,8 @@
-// A memory of vectors with two ports, an access a cycle each; a word read is there one cycle later.
+// A memory of vectors with two ports. Each port makes one access per cycle; a word that is read is
+// available one cycle later.
 //
-// A read sees what was written in earlier cycles, through either port. What it holds at the start
-// is undefined in an FPGA's fabric only where the tool chain says so; nothing here relies on it.
+// A read sees all writes of earlier cycles through either port. The initial contents are undefined
+// unless the FPGA tools define them. No module relies on them.
 //
 // Source: the TCU specification's 9.1.
 module npu_ram #(

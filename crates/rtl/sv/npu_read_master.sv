@@ -1,7 +1,8 @@
 // The read channels of an AXI master.
 //
-// Bursts wait in a queue, are split at 4 KiB and sent. REMEMBERED bursts are known until their last
-// beat; the address of one more is sent before there is room for it, so that it is under way too.
+// Bursts wait in a queue, are split at 4 KiB and are sent. REMEMBERED bursts are tracked until
+// their last beat. The address of one more burst is sent before it can be tracked, so this burst is
+// in progress as well.
 module npu_read_master #(
     parameter int unsigned WORD_BITS = 128,
     parameter int unsigned ADDRESS_BITS = 32,
@@ -53,7 +54,8 @@ module npu_read_master #(
       .part_last(unused_last)
   );
 
-  // Every part is an address; the burst is remembered with the first.
+  // Every part of a burst has an address. The first part also makes the entry that tracks the
+  // burst.
   npu_fork #(.PORTS(2)) parts (
       .clock, .reset,
       .in_valid(part_valid), .in_ready(part_ready),

@@ -1,8 +1,8 @@
-// Where the vectors of transfers go to or come from, transfer by transfer.
+// Selects the source or destination of the vectors of each transfer.
 //
-// A transfer is a choice and a number of vectors less one. `active` shows that there is one,
-// `choice` what it says; `passes` tells that a vector of it has gone its way. The queue hands on
-// and takes in the same cycle, so that transfers follow each other without a gap.
+// A transfer consists of a choice and a number of vectors minus one. `active` is high if there is a
+// transfer, and `choice` is its choice. `passes` reports that a vector has been transferred. The
+// queue accepts and outputs in the same cycle, so transfers follow each other without a gap.
 //
 // Source: the TCU specification's 9.1, host and local router control.
 module npu_selector #(

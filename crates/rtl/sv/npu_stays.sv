@@ -1,6 +1,6 @@
-// Checks that what is offered stays as it is until it is taken, in simulations and proofs.
+// Checks, in simulations and proofs, that an offered item stays unchanged until it is accepted.
 //
-// It stands between `ifndef SYNTHESIS and `endif, and drives nothing.
+// The module must be between `ifndef SYNTHESIS and `endif. It drives no signal.
 module npu_stays #(
     parameter int unsigned WIDTH = 1
 ) (

@@ -1,11 +1,11 @@
-// Words of the bus as vectors that lie in them behind each other, where a vector is no whole number
-// of words.
+// Unpacks vectors that are stored in words of the bus without gaps. It is used if a vector is not a
+// whole number of words.
 //
-// A burst is of `burst_beats` words and one more, its vectors from scalar `burst_skipped` of the
-// first on and up to scalar `burst_end` of the last. A cycle takes a word or none, and gives a
-// vector or none; a word is taken when no whole vector stays.
+// A burst has `burst_beats` + 1 words. Its vectors begin at scalar `burst_skipped` of the first
+// word and end before scalar `burst_end` of the last word. In each cycle, the module accepts at
+// most one word and outputs at most one vector. It accepts a word only if no whole vector remains.
 //
-// No part of the released design, whose vectors are whole words.
+// The released design does not have this module because its vectors are whole words.
 module npu_unpacker #(
     parameter int unsigned SLOT_BITS = 16,
     parameter int unsigned LANES = 3,
@@ -48,8 +48,7 @@ module npu_unpacker #(
   assign takes = word_valid && word_ready;
   assign burst_ready = takes && is_last;
 
-  // The scalars of the word that are the burst's, the lowest first; what is beyond them is not
-  // held.
+  // The scalars of the word that belong to the burst, lowest first. Other scalars are not stored.
   assign first = index == '0 ? {1'b0, burst_skipped} : '0;
   assign past = is_last ? burst_end : (SKIP_BITS + 1)'(PLACES);
   assign count = past - first;

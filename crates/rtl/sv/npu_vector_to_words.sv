@@ -1,4 +1,5 @@
-// A vector as words of the bus, the lowest first, from the cycle after it was taken.
+// Outputs a vector as words of the bus, lowest word first, starting in the cycle after the vector
+// was accepted.
 //
 // Source: the TCU specification's 9.1, AXI side, and its notes on writes.
 module npu_vector_to_words #(

@@ -1,4 +1,5 @@
-// Words of the bus as a vector, the first word lowest. A vector of one word passes as it is.
+// Combines words of the bus into a vector, the first word lowest. A vector of one word passes
+// unchanged.
 //
 // Source: the TCU specification's 9.1, AXI side, and its notes on vectors of several beats.
 module npu_words_to_vector #(

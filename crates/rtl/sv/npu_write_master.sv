@@ -1,8 +1,8 @@
 // The write channels of an AXI master.
 //
-// Bursts wait in a queue, are split at 4 KiB and sent. REMEMBERED parts are known until their last
-// beat, and as many until their response; the address of one more is sent before there is room for
-// it. `responds` tells, two cycles later, that a burst is over.
+// Bursts wait in a queue, are split at 4 KiB and are sent. REMEMBERED parts are tracked until their
+// last beat, and the same number until their response. The address of one more part is sent before
+// it can be tracked. `responds` reports the end of a burst two cycles later.
 module npu_write_master #(
     parameter int unsigned WORD_BITS = 128,
     parameter int unsigned ADDRESS_BITS = 32,
@@ -58,7 +58,7 @@ module npu_write_master #(
       .part_first(unused_first), .part_last
   );
 
-  // Every part is an address, an entry for its beats and one for its response.
+  // Every part has an address, an entry for its beats, and an entry for its response.
   npu_fork #(.PORTS(3)) parts (
       .clock, .reset,
       .in_valid(part_valid), .in_ready(part_ready),
@@ -101,7 +101,7 @@ module npu_write_master #(
   assign gives = w_valid && w_ready;
   assign b_ready = awaited;
 
-  // As if responses passed two queues.
+  // The delay corresponds to two queues through which responses pass.
   logic [1:0] over;
 
   assign responds = over[1];

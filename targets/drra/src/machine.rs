@@ -378,7 +378,7 @@ impl<W: Word> Machine<W> {
             halted - self.start(index) + 1
         };
         let cell_cycles: Vec<u64> = cells.map(cycles).collect();
-        // The call and the return take equally long.
+        // The return takes as long as the call, so both add the start offset.
         let ends = cell_cycles.iter().enumerate().map(|(index, cycles)| cycles + 2 * self.start(index));
         let cycles = ends.max().expect("a fabric has a cell");
         let warnings = std::mem::take(&mut self.warnings);

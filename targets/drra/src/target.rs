@@ -104,12 +104,12 @@ fn meant(
     findings: impl FnOnce() -> Result<Vec<Finding>, TargetError>,
 ) -> Result<Revision, TargetError> {
     match meaning {
-        // The letter of the ISA document is its own reading; other revisions use the
+        // A revision that is the ISA document's own reading is kept. Other revisions use the
         // specification's reading.
         HazardMode::Sequential if revision.is_seed() => Ok(revision),
         HazardMode::Sequential => Ok(Revision::Text),
         HazardMode::Hardware => Ok(revision),
-        // These revisions are the text itself.
+        // These revisions are already the reading of the text.
         HazardMode::Agreed if matches!(revision, Revision::Text | Revision::Seed) => Ok(revision),
         HazardMode::Agreed => {
             let errors: Vec<Finding> = findings()?.into_iter().filter(Finding::is_error).collect();
@@ -155,7 +155,8 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
 /// Names a fabric that executes the instructions of the ISA document which the fabric `name`
 /// ignores.
 pub(crate) fn fabric_of_the_seed(name: &str) -> String {
-    // A system and parameters follow the name; commas of the short form are within brackets.
+    // A system and parameters may follow the name. Commas of the short form are inside brackets, so
+    // the search starts after the last bracket.
     let list = name.rfind(']').unwrap_or(0); // Default: it is not the short form.
     let end = name[list..].find(['@', ',']).map_or(name.len(), |at| list + at);
     let (name, behind) = name.split_at(end);

@@ -12,7 +12,7 @@ fn main() {
 fn tile(preset: &str, arithmetic: Arithmetic, side: u32, [ifm_c, ofm_c]: [u32; 2]) -> (Machine, Vec<Op>) {
     let types = Config::preset(preset).expect("a preset").types;
     let mut machine = Machine::with_arithmetic(types, arithmetic);
-    // Bit 6 is the largest of a float's exponent: without it every number is finite.
+    // Bit 6 is the highest exponent bit of a float. Clearing it makes every number finite.
     let bytes: Vec<u8> =
         (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8 & 0xBF).collect();
     machine.write(0, &bytes).expect("in memory");
@@ -41,7 +41,7 @@ fn tile(preset: &str, arithmetic: Arithmetic, side: u32, [ifm_c, ofm_c]: [u32; 2
 fn taps(bencher: Bencher<'_, '_>, preset: &str, arithmetic: Arithmetic, side: u32, channels: [u32; 2]) {
     let (mut machine, taps) = tile(preset, arithmetic, side, channels);
     let macs = u64::from(9 * side * side * channels[0] * channels[1]);
-    // Items are multiply-accumulates: divan prints giga-items per second.
+    // Items are multiply-accumulates, so divan prints them in units of 10^9 per second.
     bencher.counter(ItemsCount::new(macs)).bench_local(|| {
         taps.iter().for_each(|op| machine.step(op).expect("legal"));
     });

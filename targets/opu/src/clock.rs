@@ -233,7 +233,7 @@ impl Clock {
         lane.started += 1;
         (lane.end, lane.read) = (start + task.cost.cycles, start + task.cost.reads);
         let (last, end, read) = (lane.started, lane.end, lane.read);
-        // A task that is ready before it starts was delayed by its engine or by the port.
+        // A task that was ready before it starts was delayed by its engine or by the port.
         let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
         let wait =
             cause.map(|cause| (cause, start.saturating_sub(idle_from))).filter(|(_, waited)| *waited > 0);

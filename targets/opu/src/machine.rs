@@ -294,7 +294,7 @@ impl Loaded {
 
     /// Decodes the words again that `op`, just executed, may have overwritten.
     fn refresh(&mut self, machine: &Machine, op: &Op) {
-        // All registers that an executed instruction needs are defined.
+        // Every register that an executed instruction needs is defined, so effects exist.
         let Ok(Effects { memory, .. }) = op.effects(machine.registers(), &machine.types, machine.validity)
         else {
             return;

@@ -189,7 +189,7 @@ impl Clock<'_> {
         self.memory.forget(start.saturating_sub(gemv.max(gemm)));
         let [of_gemv, of_gemm] = &mut self.streams;
         let (stream, ahead) = match engine {
-            // Weights in L2 need no port.
+            // Weights that are in L2 need no port.
             Engine::Gemv if cost.weight_bytes > 0 => (of_gemv, gemv),
             Engine::Gemm if cost.weight_bytes > 0 => (of_gemm, gemm),
             _ => {
@@ -275,7 +275,8 @@ mod tests {
         let (alone, after) = (spans(&[]), spans(&[3]));
         assert!(alone[1].start < alone[0].end);
         assert_eq!((after[1].start, after[1].wait), (after[0].end, Wait::Host));
-        // Two waits before one instruction equal one wait; a wait at the end changes no time.
+        // Two waits before one instruction equal one wait. A wait at the end does not change any
+        // time.
         assert_eq!(spans(&[3, 3]), after);
         assert_eq!(spans(&[5]), alone);
         let last = spans(&[4]);
@@ -286,7 +287,7 @@ mod tests {
     fn products_wait_for_their_engine_and_weights_come_ahead() {
         let two = spans(&[gemv(0x8000, 0), gemv(0x9000, 0)]);
         assert_eq!((two[1].start, two[1].wait), (two[0].end, Wait::Engine));
-        // The port works during the store of the first and the load of the second instruction.
+        // The port is busy during the store of the first instruction and the load of the second.
         let alone = two[1].cost.total();
         assert!(two[1].end - two[1].start < alone);
         let weights = two[0].cost.weights;

@@ -189,7 +189,7 @@ mod tests {
             for value in [least, most] {
                 assert!(read(key, value.into()).is_ok(), "{key} = {value}");
             }
-            // Values below 0 cannot be written in the file.
+            // The file format cannot express values below 0.
             for value in [least - 1, most + 1].into_iter().filter(|value| *value >= 0) {
                 assert_eq!(
                     read(key, value.into()),

@@ -62,7 +62,7 @@ const fn without_mul(config: &Config) -> bool {
     !config.extensions
 }
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const NOTES: &[Note] = &[
     Note { instruction: "GEMV", of: by_documents, says: SUMS },
     Note { instruction: "GEMM", of: by_documents, says: SUMS },

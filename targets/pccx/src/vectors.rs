@@ -20,7 +20,7 @@ use crate::{Config, MachineError};
 /// Function that reads and runs the cases of a file; the error describes invalid content.
 type Read = fn(&[u8]) -> Result<Vec<Case>, String>;
 
-#[rustfmt::skip] // A table: begin of the name, extension, key, reader.
+#[rustfmt::skip] // Not formatted: a table of start of the name, extension, key and reader.
 const FORMATS: [(&str, &str, &str, Read); 29] = [
     ("encoding",        "json",  "encodings", encoding::encodings),
     ("decode_uops",     "json",  "steps",     encoding::micro_operations),

@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
         }
     } else {
         let mut random = SplitMix64::new(1);
-        // Some operands are small, so that sums and products fit.
+        // Small operands make it likely that sums and products stay within the number format.
         let mut draw = || {
             let word = random.bits();
             (word as i64) >> (64 - fixed.width + (word as u32 & 15).min(fixed.width - 2))
@@ -102,7 +102,8 @@ impl<W: Write> Records<W> {
 
     fn write(&mut self, mut record: [i32; 5]) -> io::Result<()> {
         if self.format == NumberFormat::Float32 && f32::from_bits(record[4] as u32).is_nan() {
-            // The circuit has a single NaN.
+            // The circuit has one representation of NaN, so every NaN is recorded with the same
+            // bits.
             record[4] = f32::NAN.to_bits() as i32;
         }
         record.iter().try_for_each(|number| self.out.write_all(&number.to_le_bytes()))

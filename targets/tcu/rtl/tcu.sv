@@ -1,8 +1,8 @@
 // The tensor compute unit: an array of N x N multipliers, accumulators with ALUs, local memory, and
-// an AXI4 master for each of two banks of DRAM.
+// one AXI4 master for each of two DRAM banks.
 //
-// Parameters are the keys of a `.tarch` file, and the numeric format: scalars of SCALAR_BITS with
-// BINARY_POINT fraction bits, which take SLOT_BYTES in DRAM.
+// Parameters are the keys of a `.tarch` file and the number format. A scalar has SCALAR_BITS, of
+// which BINARY_POINT are fraction bits, and takes SLOT_BYTES in DRAM.
 //
 //     data_type  SCALAR_BITS  BINARY_POINT  SLOT_BYTES
 //     FP8BP4               8             4           1
@@ -10,28 +10,29 @@
 //     FP18BP10            18            10           4
 //     FP32BP16            32            16           4
 //
-// Vectors lie behind each other in a bank; where they are no whole words of its bus, they share
-// words. Instructions come on an AXI stream, performance samples go out on another. `bus_error`
-// stays high after a response that was not OKAY. The reset is synchronous and active high; it
-// leaves memories and weights as they are.
+// Vectors are stored in a bank without gaps. If a vector is not a whole number of bus words,
+// vectors share words. Instructions arrive on an AXI stream; performance samples leave on another.
+// `bus_error` stays high after a response other than OKAY. The reset is synchronous and active
+// high. It does not clear memories and weights.
 //
-// The defaults compute what the specification says in the cycles of the released circuit, but for
-// bursts that this would let cross 4 KiB. Its defects are parameters: LOSES_ADDITIONS (see
-// tcu_accumulators), MOVES_WRITES (a change of a bank's offset moves writes whose addresses are
-// still to be made), and CROSSES_BY_A_BEAT (see npu_burst_splitter). LOOKUP_TABLES is an extension
-// that the released design does not have (see tcu_lookup), of LOOKUP_DEPTH vectors a table.
+// By default, the unit computes the results of the specification in the cycles of the released
+// circuit. The exception is bursts that would cross 4 KiB in that circuit. The defects of the
+// released circuit are parameters. LOSES_ADDITIONS is explained in tcu_accumulators,
+// CROSSES_BY_A_BEAT in npu_burst_splitter. With MOVES_WRITES, a change of a bank's offset moves
+// pending writes whose addresses are not yet computed. LOOKUP_TABLES is an extension that the
+// released design does not have (see tcu_lookup). Each table has LOOKUP_DEPTH vectors.
 //
-// What the page of the instruction set says otherwise than the released circuit does are
-// parameters, too: VALUE_IN_OPERAND1, NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG
-// (see tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and offsets of OFFSET_BITS in
-// addresses of AXI_ADDRESS_BITS.
+// Parameters also select the instruction set's page where it differs from the released circuit:
+// VALUE_IN_OPERAND1, NOOP_MOVES and FIXED_TABLES (see tcu_decoder), READS_BY_FLAG (see
+// tcu_accumulators), INVALID_SAMPLES (see tcu_sampler), and offsets of OFFSET_BITS in addresses of
+// AXI_ADDRESS_BITS.
 //
-// LOCAL_QUEUE_DEPTH and the four behind it are limits of the released circuit that a unit may be
-// without: LOCAL_QUEUE_DEPTH runs wait in front of local memory on the array's side, and two each
-// on the others, so that the decoder goes on; with it OVERLAPPED_DRAM has transfers of both banks
-// under way together, and DOUBLE_WEIGHTS loads weights beside those at work; PIPELINED_SIMD has the
-// accumulators take a command a cycle; OUTSTANDING_BURSTS of a bank are remembered in each
-// direction.
+// LOCAL_QUEUE_DEPTH and the four parameters after it remove limits of the released circuit.
+// LOCAL_QUEUE_DEPTH is the number of runs that wait for local memory on the array's side. Two runs
+// wait on each other side, and the decoder continues meanwhile. With a queue, OVERLAPPED_DRAM lets
+// transfers of both banks overlap, and DOUBLE_WEIGHTS loads weights while others are in use. With
+// PIPELINED_SIMD, the accumulators accept one command per cycle. OUTSTANDING_BURSTS is the number
+// of tracked bursts per bank and direction.
 //
 // Source: the specification's 2, 3 and 9.
 module tcu #(
@@ -181,7 +182,7 @@ module tcu #(
   // Transfers of a bank that wait: as many as in front of local memory.
   localparam int unsigned RUNS = LOCAL_QUEUE_DEPTH == 0 ? 1 : 2;
 
-  // As the decoder has it.
+  // Must be equal to the decoder's parameter.
   localparam int unsigned INSTRUCTION_BITS = 8
       + tcu_pkg::whole_bytes(
           tcu_pkg::address0_bits(LOCAL_BITS, ACCUMULATOR_BITS) + $clog2(STRIDE0_DEPTH))
@@ -257,7 +258,7 @@ module tcu #(
       .out_valid(valid), .out_ready(ready), .out_data(instruction)
   );
 
-  // What the decoder hands out: runs of local memory and of DRAM, and who takes part in them.
+  // Outputs of the decoder: runs of local memory and of DRAM, and the units that take part in them.
   logic [3:0] local_valid, local_ready;
   logic [1:0] local_write, dram_valid, dram_ready;
   logic load_valid, load_ready, route_valid, route_ready, array_valid, array_ready;
@@ -354,7 +355,7 @@ module tcu #(
       .tracepoint
   );
 
-  // High in the cycle after the interval of samples was set to 0.
+  // High in the cycle after the sample interval was set to 0.
   if (INVALID_SAMPLES) begin : gen_stops
     always_ff @(posedge clk_i) begin
       stops_samples <= !rst_i && valid && ready && configures
@@ -402,7 +403,7 @@ module tcu #(
 
   assign sample_tkeep = '1;
 
-  // Local memory, and between it and the banks of DRAM the host router or lanes of their own.
+  // Local memory. The host router, or one lane per bank, connects it to the banks of DRAM.
   logic local_write_valid, local_write_ready, local_read_valid, local_read_ready, local_writes;
   logic weights_valid, weights_ready;
   logic [VECTOR_BITS-1:0] local_write_data, local_read_data, weights_data;
@@ -571,7 +572,7 @@ module tcu #(
       .loads     (weights_load)
   );
 
-  // The accumulators, and the commands for single vectors that they get.
+  // The accumulators and the commands for single vectors that they receive.
   logic command_valid, command_ready;
   tcu_pkg::command_t vector_command;
   logic [ACCUMULATOR_BITS-1:0] write_address, read_address;
@@ -711,8 +712,8 @@ module tcu #(
     );
   end
 
-  // The wires of both buses: whole words of incrementing addresses, normal, unlocked, not
-  // privileged.
+  // Constant signals of both buses: whole words at incrementing addresses, normal access, not
+  // locked, not privileged.
   localparam logic [2:0] WORD_SIZE = 3'($clog2(AXI_BITS / 8));
   localparam logic [1:0] INCREMENTING = 2'b01;
 
@@ -769,8 +770,8 @@ module tcu #(
     else if (failed != '0) bus_error <= 1'b1;
   end
 
-  // Bursts of a bank have one id and are answered in order, and a program needs no end. Addresses
-  // above those of the buses are 0.
+  // These signals are unused. All bursts of a bank have one id and are answered in order, and a
+  // program needs no end signal. Address bits above the width of a bus are 0.
   logic unused;
   assign unused = ^{
     instruction_tlast,

@@ -1,9 +1,9 @@
-// Instructions for the accumulators, expanded to commands for single vectors.
+// Expands instructions for the accumulators to commands for single vectors.
 //
-// A move is a run of reads or writes of `run_address`; a SIMD instruction is one command, which
-// writes `run_address` and reads `run_read_address`; `run.loads` says that what is written is a
-// vector of the lookup table with the destination's code. `step_` is the handshake that samples
-// show.
+// A move is a run of reads or writes starting at `run_address`. A SIMD instruction is one command
+// that writes `run_address` and reads `run_read_address`. If `run.loads` is high, the command
+// writes a vector to the lookup table that the destination's code selects. `step_` is the handshake
+// that samples show.
 //
 // Source: the specification's 9.1, accumulator control.
 module tcu_accumulator_commands #(

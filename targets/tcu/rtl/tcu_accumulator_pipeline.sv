@@ -1,14 +1,14 @@
-// The accumulators as a pipeline: a command a cycle (see tcu_accumulator_commands), strictly in
-// order, SIMD instructions too.
+// The accumulators as a pipeline that accepts one command per cycle, strictly in order, including
+// SIMD instructions. Commands are defined in tcu_accumulator_commands.
 //
-// A command reads its vector through port B, is carried out a cycle later, and writes through port
-// A another cycle later. Carried out is: a word from outside is taken, alone or added to what was
-// read; a vector goes out; or the ALUs compute. A command whose word does not come holds those
-// behind it. One whose vector is still to be written waits for that. A SIMD instruction that adds
-// reads what it adds to in a second step.
+// A command reads its vector through port B, is executed one cycle later, and writes through port A
+// another cycle later. To execute means one of three things: to take a word from outside, alone or
+// added to the vector read; to send a vector out; or to compute in the ALUs. A command that waits
+// for its word delays all later commands. A command that reads a vector with a pending write waits
+// for the write. A SIMD instruction that adds reads the old sum in a second step.
 //
-// Source: the specification's 4.1 and 9.1, with the limits of its 9.2 removed; clock/accumulator.rs
-// is the same in time.
+// Source: the specification's 4.1 and 9.1, without the limits of its 9.2. clock/accumulator.rs has
+// the same timing.
 module tcu_accumulator_pipeline #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -40,11 +40,11 @@ module tcu_accumulator_pipeline #(
     output logic                   stores
 );
 
-  // There are no lookup tables beside a pipeline.
+  // An instance with a pipeline has no lookup tables, so these signals are unused.
   logic unused;
   assign unused = command.loads || command.op[4];
 
-  // The first step reads.
+  // First step: reads the vector.
   logic is_second, has_second, computes, issues, step_reads, waits;
   logic [ADDRESS_BITS-1:0] step_address;
 
@@ -58,7 +58,7 @@ module tcu_accumulator_pipeline #(
     step_address = is_second || (command.writes && !computes) ? write_address : read_address;
   end
 
-  // The second step carries it out.
+  // Second step: executes the command.
   typedef struct packed {
     logic                          computes;
     logic                          adds;
@@ -84,7 +84,7 @@ module tcu_accumulator_pipeline #(
     issued.adds = is_second || (!computes && command.accumulates);
     issued.writes = command.writes && (!has_second || is_second);
     issued.gives = !computes && command.reads && !command.writes;
-    // What needs an input and reads none waits for ever, as in the released circuit.
+    // An operation that needs an input but reads none waits forever, as in the released circuit.
     issued.hangs = computes && command.op != tcu_pkg::SIMD_ZERO && !command.reads && input_named;
     issued.address = write_address;
     issued.op = command.op[3:0];
@@ -97,7 +97,7 @@ module tcu_accumulator_pipeline #(
   assign issues = command_valid && !waits && (!step_valid_now || step_done);
   assign command_ready = issues && (is_second || !has_second);
 
-  // A second step that adds has its word in `stored`, where the first one left it.
+  // In a second step that adds, the word is in `stored`, where the first step put it.
   logic adds_stored;
 
   assign from_outside = step_valid_now && step.writes && !step.computes && !adds_stored;
@@ -128,7 +128,8 @@ module tcu_accumulator_pipeline #(
     end
   end
 
-  // The ALUs, with the registers as the operation before left them. Element 0 is the input's place.
+  // The ALUs, with the register values after the previous operation. Element 0 of `sources` is the
+  // input.
   logic [VECTOR_BITS-1:0] fetched, left_vector, right_vector, computed, word, sum;
   logic [REGISTERS:0][VECTOR_BITS-1:0] sources;
   logic [REGISTERS:0][VECTOR_BITS-1:0] registers;
@@ -138,7 +139,7 @@ module tcu_accumulator_pipeline #(
     sources[0] = fetched;
   end
 
-  // A code beyond the last register reads zero and writes nothing.
+  // A code above the last register reads zero and writes nothing.
   function automatic logic [VECTOR_BITS-1:0] pick(input logic [REGISTER_BITS-1:0] code,
                                                   input logic [REGISTERS:0][VECTOR_BITS-1:0] from);
     pick = '0;

@@ -1,15 +1,15 @@
-// The accumulators: commands for single vectors (see tcu_accumulator_commands), strictly in order,
-// on a memory with two ports.
+// The accumulators: a memory with two ports that executes commands for single vectors, strictly in
+// order. Commands are defined in tcu_accumulator_commands.
 //
-// A command stays at the stage until all have their part of it: port A, which reads or writes a
-// vector; the ALUs; the selectors of what is read and of what the ALUs give; and port B, which
-// reads what is to be added to. A SIMD instruction that reads and writes is two commands.
+// A command stays at the stage until all its parts are accepted. The parts are port A, which reads
+// or writes a vector; the ALUs; the selectors of words read and of results; and port B, which reads
+// the old sum of an addition. A SIMD instruction that reads and writes is two commands.
 //
-// The released circuit reads through port B as soon as it can, whatever write of the same vector is
-// still under way, so that the addition is lost: LOSES_ADDITIONS gives that stage. Without it, port
-// B waits for such a write, and in all other cases the time is the same. With READS_BY_FLAG the
-// ALUs take whatever is read, as the page has it, and the right source of an operation with one
-// source means nothing.
+// The released circuit reads through port B as soon as possible, even if a write of the same vector
+// is pending. The addition is then lost. LOSES_ADDITIONS gives this behavior. Without it, port B
+// waits for the pending write; all other cases have the same timing. With READS_BY_FLAG, the ALUs
+// take every word that is read, as on the instruction set's page, and an operation with one source
+// ignores its right source.
 //
 // Source: the specification's 9.1 and 9.5, and its notes on lost additions.
 module tcu_accumulators #(
@@ -52,7 +52,7 @@ module tcu_accumulators #(
   assign right = codes[tcu_pkg::RIGHT];
   assign destination = codes[tcu_pkg::DESTINATION];
 
-  // The half of a command at the stage: that of a read, then that of a write.
+  // The half of a command at the stage: first the read half, then the write half.
   logic is_second, has_second, half_ready, half_reads, half_writes;
   logic computes, input_named, is_operation;
 
@@ -63,9 +63,9 @@ module tcu_accumulators #(
   assign command_ready = half_ready && (is_second || !has_second);
   assign half_writes = command.writes && (is_second || !has_second);
 
-  // A SIMD NoOp moves vectors, for which the router has to be told otherwise. What reads and writes
-  // though no source is the input leaves its first half out, as the released circuit does; it waits
-  // for ever for a result.
+  // A SIMD NoOp moves vectors, which requires different routing. As in the released circuit, an
+  // instruction that reads and writes without the input as a source skips its first half and waits
+  // forever for a result.
   always_comb begin
     half_reads = command.reads && !is_second;
     computes = is_operation && !is_second;
@@ -80,7 +80,7 @@ module tcu_accumulators #(
     else if (command_valid && half_ready) is_second <= has_second && !is_second;
   end
 
-  // Its parts: port A, the selectors of what is read and of what the ALUs give, the ALUs, port B.
+  // The parts of a command: port A, the selectors of words read and of results, the ALUs, port B.
   localparam int unsigned PORT_A = 0;
   localparam int unsigned READ = 1;
   localparam int unsigned RESULT = 2;
@@ -102,7 +102,7 @@ module tcu_accumulators #(
       .out_valid(part_valid), .out_ready(part_ready)
   );
 
-  // Port A's next access, and where the word that it writes comes from.
+  // The next access of port A, and the source of the word that it writes.
   logic access_valid, access_ready, access_writes, access_adds, access_from_alus, access_loads;
   logic [REGISTER_BITS-1:0] access_table;
   logic [ADDRESS_BITS-1:0] access_address;
@@ -151,13 +151,13 @@ module tcu_accumulators #(
       .out_valid(result_selected), .out_ready(result_leaves), .out_data(result_written)
   );
 
-  // What is read leaves to the ALUs with the operation that needs it, or out.
+  // A word read goes out, or to the ALUs together with the operation that needs it.
   logic fetched_valid, fetched_ready, needs_input, starts, input_there;
   logic [VECTOR_BITS-1:0] fetched_data;
 
   logic alus_ready, alus_idle, loads_first;
 
-  // A lookup waits for tables that are being loaded before it; clock/tables.rs is the same in time.
+  // A lookup waits for tables whose load precedes it. clock/tables.rs has the same timing.
   assign loads_first = command.op == tcu_pkg::SIMD_LOOKUP && access_pending && access_loads;
   assign needs_input = (command.op != tcu_pkg::SIMD_ZERO && input_named)
       || (READS_BY_FLAG && command.reads);
@@ -198,13 +198,14 @@ module tcu_accumulators #(
       .result_data
   );
 
-  // What is written: a result or a word from outside, alone or added to what port B has read.
+  // The word to write: a result or a word from outside, alone or added to the word that port B has
+  // read.
   logic addend_valid, addend_ready, store_ready, word_valid, result_there, may_write;
   logic [VECTOR_BITS-1:0] addend, word, sum;
 
   assign result_there = result_selected && result_written && result_valid;
   assign word = access_from_alus ? result_data : write_data;
-  // A table changes when no lookup before needs it any more.
+  // A table may change only when no earlier lookup needs it.
   assign may_write = (!access_adds || addend_valid) && (!access_loads || alus_idle);
   assign word_valid = (access_from_alus ? result_there : write_valid) && may_write;
   assign stores = store_ready && word_valid && !access_loads;
@@ -222,7 +223,7 @@ module tcu_accumulators #(
     );
   end
 
-  // Both ports.
+  // Connections of both ports.
   logic held, waits, b_valid, b_ready, a_access, b_access, unused_write;
   logic [VECTOR_BITS-1:0] a_fetched, b_fetched;
 
@@ -238,7 +239,7 @@ module tcu_accumulators #(
       .held
   );
 
-  // While this command's access is not in place, the one pending there is of an earlier command.
+  // Until the access of this command is in place, the pending access belongs to an earlier command.
   logic is_late;
 
   assign is_late = part_valid[PORT_A] && access_pending && access_writes && !access_loads &&

@@ -1,5 +1,5 @@
-// A sum: of fixed-point numbers one that saturates; with a BINARY_POINT of 0 numbers are of single
-// precision.
+// Adds two numbers. The sum of fixed-point numbers saturates. If BINARY_POINT is 0, numbers are
+// single precision.
 //
 // Source: the specification's 5.2 (add).
 module tcu_adder #(

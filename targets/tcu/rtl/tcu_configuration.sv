@@ -1,7 +1,7 @@
-// The configuration registers, the program counter, and the flags that follow from them.
+// The configuration registers, the program counter, and the flags derived from them.
 //
-// `timeout` is high from the cycle on in which the decoder has held an instruction for as many
-// cycles as the register says; `tracepoint` while the program counter is at the register's value.
+// `timeout` becomes high in the cycle in which the decoder has held an instruction for the number
+// of cycles in the register. `tracepoint` is high while the program counter equals its register.
 //
 // Source: the specification's 9.8.
 module tcu_configuration #(

@@ -1,15 +1,15 @@
-// The decoder: one instruction at a time, handed to all units that it concerns.
+// The decoder: passes one instruction at a time to all units that take part in it.
 //
-// It is accepted in the cycle in which the last of them takes its part; what has no meaning is
-// accepted at once. Each unit's `_valid` and `_ready` are one part; the fields are shared. Sizes
-// are numbers of vectors less one and count modulo the local depth. With two threads a header has
-// three bits of opcode, threads run in program order, and there is no Configure.
+// An instruction is accepted in the cycle in which the last unit accepts its part. An instruction
+// without a meaning is accepted at once. Each unit's `_valid` and `_ready` belong to one part; all
+// parts share the fields. Sizes are numbers of vectors minus one, modulo the local depth. With two
+// threads, the opcode has three bits, threads run in program order, and Configure does not exist.
 //
-// By the page, and not in the released circuit: with VALUE_IN_OPERAND1 a Configure's value begins
-// where operand 1 does. With NOOP_MOVES a SIMD NoOp that reads moves a vector of the accumulators
-// to local memory, and one that writes puts what the array gave last into the accumulators, as a
-// product of zeros would come; one that does both is handed out twice. With FIXED_TABLES every
-// LoadLUT loads LOOKUP_DEPTH vectors.
+// Three parameters follow the instruction set's page instead of the released circuit. With
+// VALUE_IN_OPERAND1, the value of a Configure begins at operand 1. With NOOP_MOVES, a SIMD NoOp
+// that reads moves a vector from the accumulators to local memory. A SIMD NoOp that writes stores
+// the array's last result in the accumulators, with the timing of a product of zeros. A SIMD NoOp
+// that does both is issued twice. With FIXED_TABLES, every LoadLUT loads LOOKUP_DEPTH vectors.
 //
 // Source: the specification's 3 (layout), 4 (meaning) and 9.1.
 module tcu_decoder #(
@@ -29,7 +29,7 @@ module tcu_decoder #(
     parameter bit NOOP_MOVES = 1'b0,
     parameter bit FIXED_TABLES = 1'b0,
 
-    // Widths of fields; a field that the layout leaves out is a bit that is 0.
+    // Widths of fields. A field that the layout omits is one bit with value 0.
     localparam int unsigned LOCAL_BITS = $clog2(LOCAL_DEPTH),
     localparam int unsigned ACCUMULATOR_BITS = $clog2(ACCUMULATOR_DEPTH),
     localparam int unsigned DRAM0_BITS = $clog2(DRAM0_DEPTH),
@@ -43,7 +43,8 @@ module tcu_decoder #(
     localparam int unsigned REGISTER_BITS = REGISTER_FIELD > 0 ? REGISTER_FIELD : 1,
     localparam int unsigned DRAM_BITS = npu_pkg::larger(DRAM0_BITS, DRAM1_BITS),
 
-    // Operands: an address, above it a stride, in whole bytes.
+    // An operand has an address in its low bits and a stride above it, and is a whole number of
+    // bytes.
     localparam int unsigned ADDRESS0 = tcu_pkg::address0_bits(LOCAL_BITS, ACCUMULATOR_BITS),
     localparam int unsigned ADDRESS1 =
         tcu_pkg::address1_bits(LOCAL_BITS, ACCUMULATOR_BITS, DRAM_BITS),
@@ -62,8 +63,8 @@ module tcu_decoder #(
     output logic                        instruction_ready,
     input  logic [INSTRUCTION_BITS-1:0] instruction,
 
-    // Runs of local memory: of the array's side, of DRAM0, of DRAM1, and of weights that are loaded
-    // beside those at work.
+    // Runs of local memory, in order: for the array, DRAM0, DRAM1, and weights that are loaded next
+    // to those in use.
     output logic [3:0]              local_valid,
     input  logic [3:0]              local_ready,
     output logic [1:0]              local_write,
@@ -103,7 +104,7 @@ module tcu_decoder #(
     output logic [31:0]        configure_value
 );
 
-  // The largest operand has 64 bits.
+  // The result has 64 bits because the largest operand has 64 bits.
   function automatic logic [63:0] field(input logic [63:0] operand, input integer low,
                                         input integer bits);
     field = (operand >> low) & ~(64'hFFFF_FFFF_FFFF_FFFF << bits);
@@ -115,7 +116,7 @@ module tcu_decoder #(
   tcu_pkg::header_t header;
   tcu_pkg::configure_t configure;
 
-  // The fields of a SIMD sub-instruction; the codes are those of left, right and destination.
+  // The fields of a SIMD sub-instruction. The codes are in the order left, right, destination.
   typedef struct packed {
     tcu_pkg::simd_op_e             op;
     logic [2:0][REGISTER_BITS-1:0] codes;
@@ -143,7 +144,7 @@ module tcu_decoder #(
   logic is_noop, moves_twice, is_second, noop_out, noop_in;
 
   always_comb begin
-    // While there is no instruction, what the units see is that of a NoOp.
+    // Without an instruction, units see the fields of a NoOp.
     is_matmul = instruction_valid && header.opcode == tcu_pkg::OPCODE_MATMUL;
     is_load = instruction_valid && header.opcode == tcu_pkg::OPCODE_LOADWEIGHTS;
     is_noop = NOOP_MOVES && header.opcode == tcu_pkg::OPCODE_SIMD && simd.op == tcu_pkg::SIMD_NOOP;
@@ -183,7 +184,7 @@ module tcu_decoder #(
     else size = LOCAL_BITS'(is_load ? operand1 : operand2);
   end
 
-  // What the units are told.
+  // Control signals to the units.
   logic zeroes, zeroes_flag, uses_port_a, uses_router, uses_array, uses_accumulators;
   logic is_load_beside, routes_load;
 
@@ -196,7 +197,8 @@ module tcu_decoder #(
     else if (is_in || is_table) route.kind = tcu_pkg::ROUTE_MOVE_IN;
     else if (is_out) route.kind = tcu_pkg::ROUTE_MOVE_OUT;
     else route.kind = tcu_pkg::ROUTE_WEIGHTS;
-    // Weights of zeroes are the route of what routes nothing, which the router's handshake shows.
+    // The zeroes flag is also set if nothing is routed, because the router's handshake shows this
+    // value.
     route.zeroes = zeroes || !uses_router;
     array_rows.loads = is_load;
     array_rows.zeroes = zeroes;
@@ -226,8 +228,8 @@ module tcu_decoder #(
   assign configure_value =
       VALUE_IN_OPERAND1 ? 32'(instruction[OPERANDS-1:OPERAND0]) : 32'(configure.value);
 
-  // Who takes part, the highest bit first: loads of weights beside those at work, DRAM1, DRAM0, the
-  // host router, the accumulators, the array, the router, and the lanes of local memory.
+  // The parts of an instruction, highest bit first: loads of weights next to those in use, DRAM1,
+  // DRAM0, the host router, the accumulators, the array, the router, and the lanes of local memory.
   logic [10:0] wanted, part_valid;
   logic parts_ready;
 

@@ -1,10 +1,11 @@
-// Requests of a bank as bursts of at most 256 beats, in order, and the words of the bursts written.
+// Converts requests of a bank to bursts of at most 256 beats, in order, and outputs the words of
+// write bursts.
 //
-// A burst read is handed on when no write is under way; `responds` tells that one is over. A burst
-// written stays until its address and all its words have been handed on. `beats` is a burst's
-// number of beats less one, `vectors` how many vectors it has; `skipped` are the bytes of its first
-// word before them, none where vectors are whole words. `wants_words` is high while words of a
-// burst written are wanted.
+// A read burst is issued only when no write is in progress. `responds` reports the end of a write.
+// A write burst stays until its address and all its words are accepted. `beats` is the burst's
+// number of beats minus one, and `vectors` is its number of vectors. `skipped` is the number of
+// bytes before the vectors in the first word; it is 0 if vectors are whole words. `wants_words` is
+// high while a write burst needs words.
 //
 // Source: the specification's 9.1, AXI side, 9.6, and its notes on requests split at 256 beats.
 module tcu_dram_bursts #(
@@ -72,7 +73,7 @@ module tcu_dram_bursts #(
     assign beats = 8'((32'(skipped) + 32'(vectors) * VECTOR_BYTES - 1) / WORD_BYTES);
   end
 
-  // A burst read is one address; a burst written is an address and words.
+  // A read burst needs only an address. A write burst needs an address and words.
   assign burst_valid = request_valid && request_write;
   assign read_valid = request_valid && !request_write && under_way == '0;
   assign is_free = under_way != '1;

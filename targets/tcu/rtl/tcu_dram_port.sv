@@ -1,9 +1,9 @@
-// A bank of DRAM: transfers of vectors become bursts of an AXI4 master.
+// Connects a DRAM bank: converts transfers of vectors to bursts of an AXI4 master.
 //
-// A scalar takes SLOT_BYTES in DRAM, of which its low bits are it; the others are written as 0.
-// Vectors lie behind each other, from the bank's offset on: where they are no whole words, words
-// are shared and `w_strobes` has the bytes written. A transfer's `size` is its number of vectors
-// less one. `failed` is high in a cycle with a response other than OKAY.
+// A scalar takes SLOT_BYTES in DRAM. It is in the low bits; the other bits are written as 0.
+// Vectors are stored without gaps, starting at the bank's offset. If vectors are not whole words,
+// they share words, and `w_strobes` selects the bytes to write. `size` is a transfer's number of
+// vectors minus one. `failed` is high in a cycle with a response other than OKAY.
 //
 // Source: the specification's 5.1 (bytes), 9.1 (AXI side) and 9.6 (addresses).
 module tcu_dram_port #(
@@ -57,7 +57,7 @@ module tcu_dram_port #(
   localparam int unsigned STORED_BYTES = ARRAY_SIZE * SLOT_BYTES;
   localparam bit IS_WHOLE = STORED_BITS % AXI_BITS == 0;
 
-  // As the bursts have them.
+  // Must be equal to the parameters of the bursts.
   localparam int unsigned WORD_BYTES = AXI_BITS / 8;
   localparam int unsigned COUNT_BITS =
       tcu_pkg::count_bits(SIZE_BITS, tcu_pkg::longest_burst(STORED_BYTES, WORD_BYTES));

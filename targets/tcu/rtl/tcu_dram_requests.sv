@@ -1,8 +1,8 @@
-// Transfers of a bank as requests for contiguous vectors: one for a contiguous transfer, one for
-// each vector of a strided one.
+// Converts a bank's transfers to requests for contiguous vectors. A contiguous transfer is one
+// request; a strided transfer is one request per vector.
 //
-// Sizes are numbers of vectors less one. A request keeps the window, the bank's offset and cache
-// bits, as it was when its transfer was taken.
+// Sizes are numbers of vectors minus one. A request keeps the bank's offset and cache bits from the
+// cycle in which its transfer was accepted.
 //
 // Source: the specification's 9.1, DRAM0 and DRAM1 request.
 module tcu_dram_requests #(

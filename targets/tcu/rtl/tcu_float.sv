@@ -1,8 +1,7 @@
-// Single precision: sums and products of IEEE 754, rounded to nearest, half to even, with subnormal
-// numbers.
+// Single-precision sums and products of IEEE 754, rounded to nearest even, with subnormal numbers.
 //
-// Plain logic without a register, for simulation: nobody has looked at its speed in an FPGA. A
-// result that is not a number is 32'h7fc00000.
+// The logic is combinational and intended for simulation. Its speed in an FPGA has not been
+// measured. A NaN result is always 32'h7fc00000.
 //
 // Source: the specification's 5.2 (FLOAT32: two roundings, comparisons of IEEE).
 package tcu_float;
@@ -11,30 +10,31 @@ package tcu_float;
   localparam logic [31:0] QUIET_NAN = 32'h7fc00000;
   localparam logic [30:0] INFINITE = 31'h7f800000;
 
-  // Of a number without its sign.
+  // The argument is a number without its sign.
   function automatic logic is_nan(input logic [30:0] x);
     is_nan = x > INFINITE;
   endfunction
 
-  // The fraction with the bit before its point.
+  // The fraction with the hidden bit in front of it.
   function automatic logic [23:0] significand(input logic [30:0] x);
     significand = {x[30:23] != '0, x[22:0]};
   endfunction
 
-  // An exponent field; subnormal numbers have that of the smallest normal ones.
+  // The exponent field. Subnormal numbers use the exponent of the smallest normal numbers.
   function automatic logic signed [11:0] exponent(input logic [7:0] field);
     exponent = field == '0 ? 12'sd1 : $signed({4'b0, field});
   endfunction
 
-  // The number `magnitude` * 2^(top - 127 - 47), rounded: `top` is the exponent field that it has
-  // if its highest bit is set. Bits that were cut off below are in its lowest one.
+  // Returns `magnitude` * 2^(top - 127 - 47), rounded. `top` is the exponent field of the result if
+  // the highest bit of `magnitude` is set. The lowest bit of `magnitude` is set if any lower bits
+  // were cut off.
   function automatic logic [31:0] rounded(input logic sign, input logic signed [11:0] top, input logic [47:0] magnitude);
     logic [47:0] bits, low;
     logic signed [11:0] field;
     logic [30:0] cut;
     bits = magnitude;
     field = top;
-    // As far up as it goes without leaving the exponents of normal numbers.
+    // Shifts left as far as possible while the exponent stays in the range of normal numbers.
     for (int unsigned step = 0; step < 6; step++) begin
       if (bits >> (48 - (32 >> step)) == '0 && field > 12'sd32 >>> step) begin
         bits = bits << (32 >> step);
@@ -48,7 +48,7 @@ package tcu_float;
       field = 12'sd1;
     end
     cut = {bits[47] ? field[7:0] : 8'd0, bits[46:24]};
-    // A carry out of the fraction is the next exponent.
+    // A carry out of the fraction increments the exponent.
     if (bits[23] && (bits[24] || bits[22:0] != '0)) cut = cut + 31'd1;
     if (field >= 12'sd255) cut = INFINITE;
     rounded = {sign, cut};
@@ -83,7 +83,7 @@ package tcu_float;
     else add = rounded(big[31], exponent(big[30:23]) + 12'sd1, total);
   endfunction
 
-  // Whether a < b: false where one of them is not a number.
+  // Returns whether a < b. The result is false if either number is NaN.
   function automatic logic less(input logic [31:0] a, input logic [31:0] b);
     logic is_less;
     is_less = a[31] != b[31] ? a[31] : a[31] ? b[30:0] < a[30:0] : a[30:0] < b[30:0];

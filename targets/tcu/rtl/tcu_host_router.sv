@@ -1,7 +1,8 @@
-// The router between local memory's port B and both banks of DRAM: one transfer at a time.
+// The router between local memory's port B and both banks of DRAM. It handles one transfer at a
+// time.
 //
-// `route_` is a transfer: its bank and whether it writes to DRAM; the others are vectors, element 0
-// of DRAM0, 1 of DRAM1.
+// `route_` describes a transfer: its bank and whether it writes to DRAM. The other ports carry
+// vectors: element 0 belongs to DRAM0, element 1 to DRAM1.
 //
 // Source: the specification's 9.1, host router control.
 module tcu_host_router #(

@@ -1,8 +1,9 @@
-// Instructions out of a stream of bytes: packed without gaps, first byte in the lowest lane.
+// Extracts instructions from a stream of bytes. Instructions are packed without gaps; the first
+// byte is in the lowest lane.
 //
-// Bytes that tkeep leaves out are no part of the program; those that it keeps are the lowest of
-// their beat. An instruction need not divide a beat, nor end with the last one. The first
-// instruction of a beat is there one cycle later.
+// The program excludes bytes that tkeep masks; the other bytes are the lowest ones of a beat. A
+// beat need not hold a whole number of instructions, and the last instruction need not end with a
+// beat. The first instruction of a beat is available one cycle later.
 //
 // Source: the specification's 3.2 and 9.1, instruction input.
 module tcu_instruction_stream #(
@@ -20,7 +21,8 @@ module tcu_instruction_stream #(
     output logic [8*INSTRUCTION_BYTES-1:0] instruction
 );
 
-  // Room for a beat beside what makes up an instruction and all but a byte of a beat.
+  // The buffer has room for a beat in addition to an instruction and all but one byte of another
+  // beat.
   localparam int unsigned CAPACITY = 2 * STREAM_BYTES + INSTRUCTION_BYTES;
   localparam int unsigned COUNT_BITS = $clog2(CAPACITY + 1);
 
@@ -42,7 +44,7 @@ module tcu_instruction_stream #(
     for (int unsigned i = 0; i < STREAM_BYTES; i++) kept += COUNT_BITS'(stream_keep[i]);
   end
 
-  // What lies above the count is overwritten when it is reached: nothing is left there.
+  // Bytes above the count are overwritten before they are used, so they need not be cleared.
   logic [8*STREAM_BYTES-1:0] beat;
 
   always_comb begin

@@ -1,11 +1,11 @@
-// The lock of the accumulators: keeps port B from reading while an overwriting write is under way.
+// The lock of the accumulators: delays reads of port B while an overwriting write is pending.
 //
-// Such a write asks for the lock while it is at the stage (`take`), and the first write to its
-// address from then on gives the lock up: be it the write before, which may still wait for its
-// word. Additions do not take it.
+// A write requests the lock while it is at the stage (`take`). The next write to the same address
+// releases the lock. This may be an earlier write that still waits for its word. Additions do not
+// request the lock.
 //
-// Source: the specification's 9.5 and its notes on lost additions; clock/lock.rs is the same in
-// time.
+// Source: the specification's 9.5 and its notes on lost additions. clock/lock.rs has the same
+// timing.
 module tcu_lock #(
     parameter int unsigned ADDRESS_BITS = 11
 ) (
@@ -34,7 +34,7 @@ module tcu_lock #(
     end else begin
       if (takes) held <= !(writes && writes_address == take_address);
       else if (given_up) held <= 1'b0;
-      // It asks once, until it leaves the stage.
+      // The lock is requested only once, until the write leaves the stage.
       asked <= take && !leave && (asked || takes);
     end
   end

@@ -1,13 +1,13 @@
-// The lookup tables: for each lane the key closest to its argument, and what the tables have for
-// that key.
+// The lookup tables: find, for each lane, the key that is closest to the argument, and output the
+// tables' values for this key.
 //
-// Table 0 holds the keys, a vector of them after the other, tables 1 to TABLES the values. A search
-// looks at every key, in order: N + 1 cycles for a vector of them, all lanes at once. Of two keys
-// that are equally close the first one counts. The difference is `argument` less the key, and
-// saturates. `argument` stays while there is a search; `found` is high in the cycle in which
-// `difference` and `values` are there.
+// Table 0 contains the keys, in consecutive vectors. Tables 1 to TABLES contain the values. A
+// search compares every key in order, for all lanes at once, and takes N + 1 cycles per vector of
+// keys. Of two equally close keys, the first one is used. The difference is `argument` minus the
+// key, saturated. `argument` must stay unchanged during a search. `found` is high in the cycle in
+// which `difference` and `values` are valid.
 //
-// An extension of this project, which the released design does not have.
+// This extension of npukit is not in the released design.
 module tcu_lookup #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SCALAR_BITS = 16,
@@ -35,7 +35,7 @@ module tcu_lookup #(
   localparam int unsigned PLACE_BITS = $clog2(DEPTH > 1 ? DEPTH : 2);
   localparam int unsigned LANE_BITS = $clog2(ARRAY_SIZE);
 
-  // Which vector of keys is looked at, the last there is, and which of its keys.
+  // The current vector of keys, the last vector, and the current key within a vector.
   logic [INDEX_BITS-1:0] index, last;
   logic [LANE_BITS-1:0] place;
   logic fetched, compares, is_first, is_last;
@@ -65,7 +65,7 @@ module tcu_lookup #(
   for (genvar table_index = 0; table_index <= TABLES; table_index++) begin : gen_table
     logic [VECTOR_BITS-1:0] vector, unused;
 
-    // What lies beyond the tables' depth is no entry of them.
+    // A vector above the tables' depth is not stored.
     npu_ram #(.WIDTH(VECTOR_BITS), .DEPTH(DEPTH > 1 ? DEPTH : 2)) ram (
         .clock,
         .a_access(load && load_table == TABLE_BITS'(table_index) && 32'(load_index) < DEPTH),

@@ -1,9 +1,9 @@
-// Names of the instruction set, and what units tell each other.
+// Names of the instruction set, and types of the signals between units.
 //
 // Source: the TCU specification, 3.3, 4.1 and 9.8.
 package tcu_pkg;
 
-  // Bits 7 to 4 of an instruction's header. All others are skipped.
+  // Opcodes: bits 7 to 4 of an instruction's header. Instructions with other opcodes are skipped.
   typedef enum logic [3:0] {
     OPCODE_MATMUL      = 4'h1,
     OPCODE_DATAMOVE    = 4'h2,
@@ -18,8 +18,8 @@ package tcu_pkg;
     logic [3:0] flags;
   } header_t;
 
-  // Flags of DataMove. Below 4 they are those of DRAM: bit 0 says that it is written, bit 1 is the
-  // bank. All others move nothing.
+  // Flags of DataMove. Values below 4 are DRAM moves: bit 0 is high for a write, bit 1 is the bank.
+  // Other values move nothing.
   typedef enum logic [3:0] {
     MOVE_ACCUMULATOR_TO_LOCAL = 4'hC,
     MOVE_LOCAL_TO_ACCUMULATOR = 4'hD,
@@ -47,19 +47,20 @@ package tcu_pkg;
     SIMD_LOOKUP    = 5'h10
   } simd_op_e;
 
-  // Whether an operation has a right source beside its left one. (Yosys wants full names here.)
+  // Whether an operation has a right source in addition to its left one. Yosys requires the full
+  // names here.
   function automatic logic has_two_sources(input logic [4:0] op);
     has_two_sources = op == tcu_pkg::SIMD_AND || op == tcu_pkg::SIMD_OR
         || (op >= tcu_pkg::SIMD_ADD && op <= tcu_pkg::SIMD_MULTIPLY)
         || (op >= tcu_pkg::SIMD_GREATER && op <= tcu_pkg::SIMD_MAX);
   endfunction
 
-  // Codes of a SIMD instruction's registers, by their places in an array.
+  // Indices of the register codes of a SIMD instruction.
   localparam int unsigned DESTINATION = 0;
   localparam int unsigned RIGHT = 1;
   localparam int unsigned LEFT = 2;
 
-  // What an instruction asks of the router between local memory, array and accumulators.
+  // Route that an instruction requests between local memory, array and accumulators.
   typedef enum logic [1:0] {
     ROUTE_PRODUCT  = 2'd0,  // local memory to the array, the array to the accumulators
     ROUTE_WEIGHTS  = 2'd1,  // local memory to the array
@@ -72,16 +73,16 @@ package tcu_pkg;
     logic   zeroes;  // the array takes zeroes instead of local memory's vectors
   } route_t;
 
-  // What an instruction asks of the array: to load weights, to take zeroes, to repeat its last
-  // result.
+  // What an instruction requests from the array: to load weights, to take zeroes, or to repeat its
+  // last result.
   typedef struct packed {
     logic loads;
     logic zeroes;
     logic repeats;
   } rows_t;
 
-  // What an instruction asks of the accumulators. `loads`: what is written is a vector of a lookup
-  // table.
+  // What an instruction requests from the accumulators. If `loads` is high, the vector is written
+  // to a lookup table.
   typedef struct packed {
     logic     is_simd;
     logic     reads;
@@ -109,8 +110,9 @@ package tcu_pkg;
     register_e   number;
   } configure_t;
 
-  // The layout of instructions, section 3.1, in bits of addresses (local memory, accumulators, the
-  // deeper bank of DRAM), of stride codes and of register codes. Operands are whole bytes.
+  // The layout of instructions (section 3.1), computed from numbers of bits: of addresses in local
+  // memory, in the accumulators and in the deeper bank of DRAM, of stride codes, and of register
+  // codes. Operands are whole bytes.
   function automatic integer whole_bytes(input integer bits);
     whole_bytes = (bits + 7) / 8 * 8;
   endfunction
@@ -138,13 +140,14 @@ package tcu_pkg;
         operation_bits(tables) + 3 * register_bits);
   endfunction
 
-  // Vectors of the longest burst, of 256 words, wherever in a word the first one begins.
+  // Number of vectors in the longest burst, which has 256 words. It does not depend on where in a
+  // word the first vector begins.
   function automatic integer longest_burst(input integer vector_bytes, input integer word_bytes);
     longest_burst = (256 * word_bytes - (vector_bytes % word_bytes == 0 ? 0 : word_bytes - 1))
         / vector_bytes;
   endfunction
 
-  // Bits of numbers of vectors: those that are left of a request, and of the longest burst.
+  // Width of a number of vectors: large enough for the rest of a request and for the longest burst.
   function automatic integer count_bits(input integer size_bits, input integer longest);
     count_bits = npu_pkg::larger(npu_pkg::larger(size_bits, 8), $clog2(longest + 1)) + 1;
   endfunction

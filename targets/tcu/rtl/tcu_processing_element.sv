@@ -1,10 +1,11 @@
-// A multiplier of the array: its weight, and what goes right and down from it.
+// A multiplier of the array, with its weight and its outputs to the right and down.
 //
-// sum_out = saturate(round(x * weight + sum_in * 2^BINARY_POINT)): the exact sum, rounded half to
+// sum_out = saturate(round(x * weight + sum_in * 2^BINARY_POINT)): the exact sum is rounded half to
 // even and saturated in every step. Both outputs are one cycle late. `load` shifts weights down.
-// With DOUBLE_WEIGHTS the weight at work is another one: `exchange` puts the one that was shifted
-// in to work, and leaves it where it is too, so that a later shift goes on from there. With a
-// BINARY_POINT of 0 numbers are of single precision, and the product is rounded before the sum.
+// With DOUBLE_WEIGHTS, the weight in use is a separate register: `exchange` copies the shifted
+// weight to it. The shifted weight also stays in its place, so that a later shift continues from
+// there. If BINARY_POINT is 0, numbers are single precision, and the product is rounded before the
+// sum.
 //
 // Source: the specification's 5.2 (mac), 5.3 (order) and 9.4 (weights).
 module tcu_processing_element #(

@@ -1,5 +1,5 @@
-// A wide fixed-point number with 2 * BINARY_POINT fraction bits as a scalar with BINARY_POINT:
-// rounded half to even, then saturated.
+// Converts a wide fixed-point number with 2 * BINARY_POINT fraction bits to a scalar with
+// BINARY_POINT fraction bits. It is rounded half to even and then saturated.
 //
 // Source: the specification's 5.2 (rne, sat).
 module tcu_rounding #(
@@ -11,7 +11,7 @@ module tcu_rounding #(
     output logic signed [SCALAR_BITS-1:0] rounded
 );
 
-  // One more bit than is left, for the carry.
+  // One bit more than remains after the shift, for the carry.
   localparam int unsigned WHOLE_BITS = WIDE_BITS - BINARY_POINT + 1;
 
   logic signed [WHOLE_BITS-1:0] whole, sum;
@@ -22,7 +22,7 @@ module tcu_rounding #(
   assign rest = |exact[BINARY_POINT-2:0];
   assign sum = whole + WHOLE_BITS'(signed'({1'b0, half && (rest || whole[0])}));
 
-  // It fits when all bits from the scalar's sign on are alike.
+  // The number fits if all bits above the scalar equal the scalar's sign.
   assign fits = sum[WHOLE_BITS-1:SCALAR_BITS-1] == {(WHOLE_BITS - SCALAR_BITS + 1) {sum[WHOLE_BITS-1]}};
   assign rounded = fits ? sum[SCALAR_BITS-1:0] : {sum[WHOLE_BITS-1], {(SCALAR_BITS - 1) {!sum[WHOLE_BITS-1]}}};
 

@@ -1,8 +1,9 @@
 // The router between local memory's port A, the array and the accumulators.
 //
-// It takes one instruction at a time and hands it to the selectors that it concerns: what local
-// memory's words are for, where the accumulators' words come from, and whether local memory's come
-// from the accumulators. `route_` is an instruction, the others are vectors.
+// It accepts one instruction at a time and passes it to the selectors that take part. The selectors
+// decide where local memory's words go, where the accumulators' words come from, and whether local
+// memory receives words from the accumulators. `route_` describes an instruction; the other ports
+// carry vectors.
 //
 // Source: the specification's 9.1, local router control.
 module tcu_router #(
@@ -53,7 +54,7 @@ module tcu_router #(
       .out_valid(offered), .out_ready(taken), .out_data({offer, size})
   );
 
-  // Local memory's reads, the accumulators' writes, local memory's writes.
+  // In order: reads of local memory, writes of the accumulators, writes of local memory.
   logic [2:0] wanted, part_valid, part_ready;
 
   assign wanted[0] = offer.kind != tcu_pkg::ROUTE_MOVE_OUT && !offer.zeroes;

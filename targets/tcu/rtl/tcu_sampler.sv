@@ -1,13 +1,14 @@
-// Performance samples: a word every `interval` cycles while that is not 0, dropped when the word
-// before has not been taken.
+// Performance samples: outputs one word every `interval` cycles unless `interval` is 0. A sample is
+// dropped if the previous word has not been accepted.
 //
-// `handshakes` are valid and ready, from the lowest bit on, of the array, the accumulators, the
+// `handshakes` has valid and ready, from the lowest bit, of the array, the accumulators, the
 // router, DRAM1, DRAM0, local memory's ports B and A, and the decoder. The last word of each block
 // is marked.
 //
-// With INVALID_SAMPLES the words that are missing to a block when the interval becomes 0 are there,
-// and a block of them where there was no sample before: ones in place of the program counter, zeros
-// in place of the handshakes. A sample that is due meanwhile is dropped.
+// With INVALID_SAMPLES, a block that is incomplete when the interval becomes 0 is filled with
+// invalid samples. If there was no sample before, a whole block of them is output. An invalid
+// sample has ones as program counter and zeros as handshakes. A sample that becomes due meanwhile
+// is dropped.
 //
 // Source: the specification's 9.7.
 module tcu_sampler #(

@@ -107,7 +107,7 @@ module tcu_systolic_array #(
     );
 
     for (genvar j = 0; j < ARRAY_SIZE; j++) begin : gen_column
-      // What comes from the left and from above, and the element's own.
+      // Inputs from the left and from above, and the element's own values.
       logic signed [SCALAR_BITS-1:0] x_in, sum_in, weight_in, x, sum, weight;
 
       if (j == 0) begin : gen_first
@@ -124,7 +124,7 @@ module tcu_systolic_array #(
         assign weight_in = gen_row[k-1].gen_column[j].weight;
       end
 
-      // What leaves the array on the right and below goes nowhere.
+      // Outputs at the right and bottom edge of the array are unused.
       if (j == ARRAY_SIZE - 1 || k == ARRAY_SIZE - 1) begin : gen_edge
         logic unused;
         assign unused = ^{x, weight};

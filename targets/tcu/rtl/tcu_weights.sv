@@ -1,14 +1,14 @@
-// Weights that are loaded beside those at work: instructions become shifts, which wait neither for
-// rows nor for results.
+// Loads weights while others are in use: converts instructions to shifts that do not wait for rows
+// or results.
 //
-// `enters` tells how many instructions have been taken, `done` how many are done with, both modulo
-// 8. An `exchange` goes through the array row by row. Shifts may begin behind it, and reach only
-// the rows of elements that it has reached: the first `reach` of them. That leaves the weights that
-// the others are still to take where they are, and those behind are as if all had shifted once N
-// rows have come. So an instruction of N rows or more opens a set at once, and a shorter one N-1
-// cycles after the `exchange`. A set ends with the product that is taken next.
+// `enters` is the number of accepted instructions and `done` the number of finished ones, both
+// modulo 8. An `exchange` passes the array row by row. Shifts may begin after it. They affect only
+// the rows of elements that the `exchange` has reached, which are the first `reach` rows. The other
+// rows keep the weights that they have yet to take. After N rows of weights, the result is the same
+// as if all rows had shifted. An instruction of N rows or more can therefore begin a set at once; a
+// shorter one begins it N-1 cycles after the `exchange`. A set ends with the next accepted product.
 //
-// Source: the specification's 9.4, with its limit removed; clock/array.rs is the same in time.
+// Source: the specification's 9.4, with its limit removed. clock/array.rs has the same timing.
 module tcu_weights #(
     parameter int unsigned ARRAY_SIZE = 8,
     parameter int unsigned SIZE_BITS  = 13

@@ -78,7 +78,7 @@ const MAX_REPORTED: u64 = 1 << 32;
 ///
 /// Sources: the pages of the makers (ZCU104, Ultra96-V2, PYNQ-Z1, PYNQ-Z2, Arty A7, Arty Z7, Cmod
 /// A7) and AMD DS987 (KV260). The FPGA of the ULX3S is of another maker.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const PARTS: [(&str, &str, &str); 11] = [
     ("artya7100t",   "xc7a100tcsg324-1",       "xc7"),
     ("artya735t",    "xc7a35ticsg324-1L",      "xc7"),
@@ -197,7 +197,7 @@ fn depth_limits(config: &Config) -> [Option<Limit>; 4] {
         Limit::unless((2..=MAX_VECTORS).contains(&depth), key, depth, &format!("2 to {MAX_VECTORS}"))
     };
     let vector_bytes = (config.vector_bits() / 8).max(1);
-    // By the instruction set specification, addresses reach as far as vectors can be distinguished.
+    // By the instruction set specification, the number of distinguishable vectors limits addresses.
     let (most, reason) = match config.reading {
         Reading::Released => (
             MAX_BYTES / vector_bytes,
@@ -249,7 +249,8 @@ fn bus_limits(config: &Config, bus: u32, is_mended: bool) -> [Option<Limit>; 2] 
         "a divisor of {bits} with the defects of the released circuit, whose vectors are whole words"
     );
     [
-        // An unsupported array size has no valid bus, so the bus is not reported as well.
+        // An unsupported array size has no valid bus. Only the size is reported, not the bus as
+        // well.
         Limit::unless(carries || !has_size, "axi_width_bits", bus, &width),
         Limit::unless(packing.is_whole() || !carries || is_mended, "axi_width_bits", bus, &divisor),
     ]
@@ -392,7 +393,7 @@ mod tests {
         let (parameters, ports) = declared(module.text);
         let names: Vec<&str> = parameters.iter().map(|(name, _)| &name[..]).collect();
         assert!(circuit.parameters.iter().all(|parameter| names.contains(&parameter.name)), "{names:?}");
-        // Parameters that the top does not set have the module's default, which must match the
+        // The top module does not set these parameters, so the module's defaults must match the
         // ports.
         let defaults: BTreeMap<_, _> = parameters.iter().cloned().collect();
         assert_eq!(defaults["AXI_ID_BITS"], ID_BITS.to_string());
@@ -532,7 +533,7 @@ mod tests {
         let with = |defects| circuit("cmoda7+lut", &config, &System::default(), defects);
         let parameters = with(Defects::Mended).unwrap().parameters;
         assert!(parameters.contains(&Parameter::integer("LOOKUP_TABLES", 2)));
-        // 1,024 keys on 4 lanes.
+        // The instance has 1,024 keys on 4 lanes, which is 256 vectors.
         assert!(parameters.contains(&Parameter::integer("LOOKUP_DEPTH", 256)));
         let message = with(Defects::Released).unwrap_err();
         assert_eq!(message.limits()[0].parameter, "lookup_tables");

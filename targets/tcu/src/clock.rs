@@ -189,7 +189,7 @@ impl Clock {
     pub fn run_sampling(&self, ops: &[Op], block: u32, sink: &mut dyn FnMut(Sample)) -> Timeline {
         let mut run = Run::new(self.machine.clone());
         let is_interval = |op: &Op| matches!(op, Op::Configure { register, .. } if *register == Register::SampleInterval as u8);
-        // The units' events are kept until they are sampled.
+        // If a program samples, the units' events must be kept until a sample has used them.
         if ops.iter().any(is_interval) {
             run.machine.watch();
         }

@@ -130,7 +130,7 @@ impl<F: Number> Core for State<F> {
     }
     fn bank(&self, memory: Memory, scalars: usize) -> Vec<i32> {
         let mut values = vec![F::Raw::default(); scalars];
-        // A copy shares all existing pages.
+        // The copy is cheap because it shares all existing pages.
         let mut bank = if memory == Memory::Dram1 { self.dram1.clone() } else { self.dram0.clone() };
         bank.set_origin(0);
         bank.read(0, &mut values);

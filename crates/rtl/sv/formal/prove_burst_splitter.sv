@@ -1,5 +1,6 @@
-// The parts of a burst are its beats, all, once and in order; none crosses a boundary of 4 KiB, or
-// by no more than its last beat. While there is a burst there is a part.
+// Proves that the parts of a burst have all of its beats, once and in order. No part crosses a
+// boundary of 4 KiB, or only by its last beat if that is allowed. While there is a burst, there is
+// a part.
 module prove_burst_splitter #(
     parameter int unsigned BEAT_BYTES = 16,
     parameter bit CROSSES_BY_A_BEAT = 1'b0
@@ -27,7 +28,7 @@ module prove_burst_splitter #(
       .part_valid, .part_ready, .part_address, .part_beats, .part_first, .part_last
   );
 
-  // Beats of this burst that have been handed on.
+  // Beats of this burst that have been output.
   logic [8:0] sent = '0;
   logic [9:0] reached;
   logic waited = 1'b0;
@@ -46,7 +47,7 @@ module prove_burst_splitter #(
 
   always_comb begin
     assume (burst_address % BEAT_BYTES == 0);
-    // What is offered stays until it is taken.
+    // An offered burst stays until it is accepted.
     if (waited) assume (burst_valid && burst_address == address_before && burst_beats == beats_before);
     if (!reset) begin
       offered: assert (part_valid == burst_valid);

@@ -1,5 +1,5 @@
-// A fork hands its thing to each wanted port exactly once before it is done with, to no other, and
-// waits for nobody but wanted ports that are not ready.
+// Proves that a fork passes its item to each wanted port exactly once before the item is done, and
+// to no other port. It waits only for wanted ports that are not ready.
 module prove_fork #(
     parameter int unsigned PORTS = 3
 ) (
@@ -38,7 +38,7 @@ module prove_fork #(
   end
 
   always_comb begin
-    // What is offered stays until it is taken.
+    // An offered item stays until it is accepted.
     if (waited) assume (in_valid && wanted == before);
     if (!reset) begin
       no_other:  assert ((out_valid & ~wanted) == '0 && (in_valid || out_valid == '0));

@@ -1,5 +1,5 @@
-// A port of a memory has each word read handed on, once and in order; a word is fetched only where
-// it has room; what is written takes its word in the cycle of the access.
+// Proves that a memory port outputs each word that is read, once and in order. A word is read only
+// if the port has room for it. A write takes its word in the cycle of the access.
 module prove_memory_port (
     input logic       clock,
     input logic       control_valid,
@@ -24,7 +24,7 @@ module prove_memory_port (
       .read_valid, .read_ready, .read_data
   );
 
-  // Word k that is read is k, so that a missing one and one too many show.
+  // The k-th word that is read has the value k, so a missing or additional word is detected.
   logic [3:0] asked = '0;
   logic [3:0] given = '0;
   logic waited = 1'b0;
@@ -51,7 +51,7 @@ module prove_memory_port (
       none_too_many: assert (asked - given <= 4'd3);
       if (read_valid) asked_for: assert (asked != given);
       writes_with_word: assert ((access && control_write) == (write_valid && write_ready));
-      // A write waits for its word, a read for room, and room is made by whoever takes words.
+      // A write waits only for its word, and a read only for room. Accepting words makes room.
       no_wait: assert (!control_valid || control_ready || (control_write ? !write_valid : read_valid));
     end
   end

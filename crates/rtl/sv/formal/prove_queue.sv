@@ -1,7 +1,7 @@
-// A queue gives what it took, all of it, once and in order; it refuses only when full and has
-// always something to give when it holds something.
+// Proves that a queue outputs all accepted items, once and in order. It refuses items only when it
+// is full, and always offers an item when it holds one.
 //
-// Item number `chosen`, which may be any, is watched on its way.
+// The proof follows item number `chosen`, which is arbitrary.
 module prove_queue #(
     parameter int unsigned DEPTH = 2,
     parameter bit FLOW = 1'b0,
@@ -64,7 +64,7 @@ module prove_queue #(
     end
   end
 
-  // For the induction: where things are inside.
+  // The induction refers to the positions of items inside the queue.
   (* hierconn *) wire [PLACE_BITS-1:0] \queue.first ;
   (* hierconn *) wire [PLACE_BITS-1:0] \queue.last ;
   (* hierconn *) wire [3:0] \queue.entries[0] ;

@@ -1,11 +1,11 @@
-// The reading side of a bank's master against any memory that keeps to AXI: the words of all bursts
-// come out, once and in order; addresses once offered stay, stay below 4 KiB boundaries, and cover
-// the bursts without gap or overlap; and where memory and reader never wait, it does not stop
-// either.
+// Proves the read side of a bank's master against any memory that follows AXI. The words of all
+// bursts are output, once and in order. Offered addresses stay, do not cross 4 KiB boundaries, and
+// cover the bursts without gaps or overlaps. If memory and reader never wait, the master does not
+// stop either.
 //
-// A word of the memory is its address, so that a wrong, missing or repeated beat shows.
+// A word in the memory has its address as value, so a wrong, missing or repeated beat is detected.
 module prove_read_master #(
-    // Cycles that memory and reader wait at most.
+    // Largest number of cycles that memory and reader wait.
     parameter int unsigned PATIENCE = 2
 ) (
     input logic        clock,
@@ -18,10 +18,11 @@ module prove_read_master #(
 );
 
   localparam int unsigned BYTES = 4;
-  // Cycles without a word while one is promised and nobody waits: with one less this is no proof.
+  // Largest number of cycles without a word while one is expected and nobody waits. With one less,
+  // the proof fails.
   localparam int unsigned LONGEST = 3;
 
-  // Bursts close below a boundary, and short: the splitter is proved for all bursts by itself.
+  // Bursts are short and near a boundary. A separate proof covers the splitter for all bursts.
   logic [31:0] burst_address;
   logic [ 7:0] burst_beats;
 
@@ -61,7 +62,7 @@ module prove_read_master #(
   assign araddr = 32'(ar.addr);
   assign arlen = ar.len;
 
-  // The memory: bursts in order, four at most; what it offers stays.
+  // The memory answers at most four bursts, in order. An offered word stays until it is accepted.
   logic [3:0][31:0] addresses;
   logic [3:0][7:0] lengths;
   logic [2:0] held = '0;
@@ -90,7 +91,7 @@ module prove_read_master #(
     held <= held + 3'(sends) - 3'(ends);
   end
 
-  // Word number `chosen` of all that the bursts promise, and where it is in memory.
+  // Number `chosen` of a word among all expected words, and its address in memory.
   (* anyconst *) logic [7:0] chosen;
   logic [7:0] promised = '0;
   logic [7:0] covered = '0;
@@ -104,7 +105,7 @@ module prove_read_master #(
   assign from_burst = chosen - promised;
   assign from_part = chosen - covered;
 
-  // What is offered stays until it is taken.
+  // An offered item stays until it is accepted.
   logic burst_waited = 1'b0;
   logic part_waited = 1'b0;
   logic [31:0] burst_before, part_before;

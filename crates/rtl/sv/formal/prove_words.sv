@@ -1,5 +1,5 @@
-// Vectors through both converters come out as they went in, all, once and in order, and none is
-// kept for ever: a vector as words, handed on at any pace, and back.
+// Proves that vectors pass both converters unchanged, once and in order, and that none is kept
+// forever. The words in between may be delayed at any pace.
 module prove_words #(
     parameter int unsigned WORDS = 3
 ) (
@@ -18,7 +18,7 @@ module prove_words #(
 
   always_ff @(posedge clock) reset <= 1'b0;
 
-  // Every word of vector k is k + its place.
+  // Each word of vector k is k plus the word's position.
   logic [BITS-1:0] entered = '0;
   logic [BITS-1:0] left = '0;
 
@@ -53,7 +53,7 @@ module prove_words #(
   );
 
   logic enters, leaves;
-  // Cycles since anything moved, in which nobody outside was in the way.
+  // Cycles since the last transfer in which nothing outside caused a wait.
   logic [3:0] idle = '0;
 
   assign enters = vector_valid && vector_ready && !reset;

@@ -1,11 +1,11 @@
-// The writing side of a bank's master against any memory that keeps to AXI: all words go out, once,
-// in order and in the parts that their addresses announce; these stay below 4 KiB boundaries and
-// cover the bursts without gap or overlap; each burst is told to be over once, not before its last
-// response; and it never stops while memory and writer do not.
+// Proves the write side of a bank's master against any memory that follows AXI. All words are
+// output once, in order, and in the parts that their addresses announce. The parts do not cross 4
+// KiB boundaries and cover the bursts without gaps or overlaps. The end of each burst is reported
+// once, after its last response. If memory and writer never stop, the master does not stop either.
 //
-// Word k is k, so that a wrong, missing or repeated one shows.
+// Word k has the value k, so a wrong, missing or repeated word is detected.
 module prove_write_master #(
-    // Cycles that memory and writer wait at most.
+    // Largest number of cycles that memory and writer wait.
     parameter int unsigned PATIENCE = 2
 ) (
     input logic        clock,
@@ -19,11 +19,11 @@ module prove_write_master #(
 );
 
   localparam int unsigned BYTES = 4;
-  // Cycles in which nothing goes on while a burst is not over and nobody waits: with one less this
-  // is no proof.
+  // Largest number of cycles without progress while a burst is not over and nobody waits. With one
+  // less, the proof fails.
   localparam int unsigned LONGEST = 1;
 
-  // Bursts close below a boundary, and short: the splitter is proved for all bursts by itself.
+  // Bursts are short and near a boundary. A separate proof covers the splitter for all bursts.
   logic [31:0] burst_address;
   logic [ 7:0] burst_beats;
 
@@ -67,8 +67,8 @@ module prove_write_master #(
   assign awaddr = 32'(aw.addr);
   assign awlen = aw.len;
 
-  // Counts: words promised by bursts, offered, announced by addresses, written; parts announced,
-  // written and answered; bursts begun and told to be over.
+  // Counts of words: expected, offered, announced by addresses, written. Counts of parts:
+  // announced, written, answered. Counts of bursts: begun, reported as over.
   logic [7:0] promised = '0;
   logic [7:0] offered = '0;
   logic [7:0] announced = '0;
@@ -91,11 +91,11 @@ module prove_write_master #(
   assign ends = gives && wlast;
   assign answered = bvalid && bready;
 
-  // A part is answered after its address and its last word; what is offered stays.
+  // A part is answered only after its address and its last word. An offered response stays.
   logic waits_for_master = 1'b0;
   assign bvalid = !reset && answered_parts < parts && answered_parts < written_parts && (answers || waits_for_master);
 
-  // Word `chosen` of all, and part `watched` of all, which may be any.
+  // The proof follows word number `chosen` and part number `watched`, which are arbitrary.
   (* anyconst *) logic [7:0] chosen;
   (* anyconst *) logic [7:0] watched;
   logic [7:0] from_burst, from_part, announced_length, written_length;
@@ -174,7 +174,7 @@ module prove_write_master #(
 
   always_comb begin
     assume (length != 2'd3);
-    // Words are those of bursts that have begun.
+    // Words belong to bursts that have begun.
     assume (!word_valid || offered != promised);
     assume (32'(slow_writer) <= PATIENCE && 32'(slow_address) <= PATIENCE);
     assume (32'(slow_word) <= PATIENCE && 32'(slow_answer) <= PATIENCE);
@@ -186,7 +186,7 @@ module prove_write_master #(
       if (address_waited) address_stays: assert (awvalid && awaddr == address_before && awlen == length_before);
       if (word_waited) word_stays: assert (wvalid && wdata == data_before && wlast == last_before);
       if (awvalid) within: assert (32'(awaddr[11:0]) + (32'(awlen) + 1) * BYTES <= 4096);
-      // When a burst is told to be over, as many words have been answered as it has.
+      // When the end of a burst is reported, all of its words have been answered.
       if (responds) over_after_its_words: assert (answered_words > lengths[over[2:0]] && over != bursts);
       if (PATIENCE == 0) moves_on: assert (32'(idle) <= LONGEST);
     end

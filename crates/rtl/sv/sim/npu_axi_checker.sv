@@ -1,10 +1,10 @@
-// Looks at an AXI4 master and what answers it, and tells which rules are broken.
+// Checks an AXI4 master and the memory that answers it, and reports the rules that they break.
 //
-// `broken` has a bit for each rule, in the order of RULES in `axi.h`, and is high in the cycle
-// after the breach, of the master or of the memory. Identifiers are not looked at: all transfers of
-// a bank have the same one, so that answers come in order. A burst is under way from when its
-// address is taken until its last word or response is. MAY_CROSS allows what the released circuit
-// does: a burst that reaches beyond 4 KiB by its last beat.
+// `broken` has one bit per rule, in the order of RULES in `axi.h`. A bit is high in the cycle after
+// the master or the memory broke the rule. Identifiers are not checked: all transfers of a bank
+// have the same one, so responses come in order. A burst is in progress from the cycle in which its
+// address is accepted until its last word or response is accepted. MAY_CROSS permits a burst of the
+// released circuit that exceeds a 4 KiB boundary by its last beat.
 //
 // Source: the AXI4 protocol: handshakes and reset (A3.1, A3.2), bursts (A3.4), order of transfers
 // (A5.3).
@@ -55,7 +55,7 @@ module npu_axi_checker #(
   localparam int unsigned BYTES = DATA_BITS / 8;
   localparam int unsigned REACH = 4096 + (MAY_CROSS ? BYTES : 0);
 
-  // The channels: addresses and data written, addresses read, responses, data read.
+  // The channels: write address, write data, read address, write response, read data.
   logic [4:0] valid, ready, waited, changed;
   logic [ADDRESS_BITS+16:0] aw, ar, aw_before, ar_before;
   logic [DATA_BITS+BYTES:0] w, w_before;
@@ -71,7 +71,7 @@ module npu_axi_checker #(
   assign w = {wlast, wstrb, wdata};
   assign r = {rlast, rresp, rdata};
 
-  // What is offered and was not taken is offered again, unchanged.
+  // An item that was offered but not accepted must be offered again, unchanged.
   assign changed = waited & {
     !rvalid || r != r_before,
     !bvalid || bresp != b_before,
@@ -84,16 +84,16 @@ module npu_axi_checker #(
     crosses = 32'(offset) + (32'(length) + 1) * BYTES > REACH;
   endfunction
 
-  // A burst of something else than whole words of incrementing addresses.
+  // Whether a burst is not made of whole words at incrementing addresses.
   function automatic logic is_odd(input logic [ADDRESS_BITS-1:0] address, input logic [2:0] size, input logic [1:0] burst);
     is_odd = size != 3'($clog2(BYTES)) || burst != 2'b01 || address % ADDRESS_BITS'(BYTES) != '0;
   endfunction
 
   logic was_reset = 1'b0;
-  // Lengths of bursts whose address was taken, the oldest first, and of those whose last word was:
-  // words may come before their address.
+  // Lengths of read and write bursts whose address was accepted, oldest first, and of write bursts
+  // whose last word was accepted. Words may precede their address.
   logic [7:0] reads[$], writes[$], written[$];
-  // Words of the bursts at work; bursts written that were not answered, and those of them that are
+  // Words of the current bursts, write bursts without a response, and those of them that are
   // complete.
   int unsigned words_read = 0, words_written = 0, unanswered = 0, complete = 0;
 

@@ -37,7 +37,7 @@ fn of_port(cell: &Cell, slot: u8, component: Component, op: ResourceOp) -> Vec<L
         }
         ResourceOp::Repx { iter, delay, .. } => match Revision::Released.repx(component) {
             Repx::NextLevel => vec![Lint::NextLevel { component }],
-            // If fields are as wide as in the ISA document, the result is the same.
+            // If fields are as wide as in the ISA document, the extension changes nothing.
             Repx::Extends if widths == Revision::Text.widths(component) || (iter, delay) == (0, 0) => {
                 Vec::new()
             }

@@ -1,6 +1,6 @@
 //! Lint kinds of [`mod@crate::check`]: [`LINTS`].
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 mod table {
 npukit_target::lints! {
     CONFIGURED_WHILE_RUNNING = "configured-while-running", asm [Error]: "a port is configured while it runs";

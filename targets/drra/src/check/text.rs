@@ -32,7 +32,8 @@ pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
 pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut order) = (Vec::new(), Order::default());
     for (pc, op) in ops.iter().enumerate() {
-        // The order of configurations matters only in hardware.
+        // The order of configurations matters only in hardware, so the document's reading needs no
+        // lint.
         let of_order = if revision.is_seed() { None } else { order.lint(cell, *op) };
         let circuit = if revision.is_released() { of_circuit(cell, *op) } else { Vec::new() };
         let of_text = alone(cell, ops.get(pc + 1), *op).into_iter();
@@ -119,7 +120,7 @@ pub(crate) struct Order {
 impl Order {
     fn lint(&mut self, cell: &Cell, op: Op) -> Option<Lint> {
         match op {
-            // The ports start: a later `dsu` configures the next run.
+            // The ports start here, so a later `dsu` configures the next run.
             Op::Act { .. } => {
                 self.lanes.clear();
                 None

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(lives(&found, Store::Output), [(1, 8..12, true)], "row 0 is not taken, row 2 not written");
         let mut words = lives(&found, Store::Cell(3, 2));
         words.sort_by_key(|word| word.0);
-        // Word 1 is written again and never read; word 20 is read and carried, but not written.
+        // Word 1 is overwritten and never read. Word 20 is read and carried over, but not written.
         let row = (0..16).map(|word| (word, 4..7, true));
         assert_eq!(words, row.chain([(20, 0..10, false)]).collect::<Vec<_>>());
     }

@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
     }
     let fabric = Parameters::new("the fabric", file.parameters);
     let most = MAX_SIDE as i64;
-    // A missing value is an error, since 0 is not legal.
+    // A missing value is an error because 0 is not legal.
     let side = |name: &str| fabric.get("parameters", name, 0, 1, most).map(|side| side as usize);
     let (rows, cols) = (side("ROWS")?, side("COLS")?);
     let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];
@@ -109,7 +109,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
 }
 
 fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell, ConfigError> {
-    // Errors name the cell with its position.
+    // The label names the cell and its position, for errors.
     let name = format!("{} {place}", entry.name);
     let label = format!("cell `{name}`");
     let mut own = Parameters::new(&label, entry.parameters);
@@ -177,7 +177,7 @@ fn cell_json(cell: &Cell) -> Value {
         "kind": kind.map(|(name, _, _)| *name),
         "io_input": input,
         "io_output": output,
-        // 8 bits address the largest instruction memory.
+        // The largest instruction memory needs 8 address bits.
         "parameters": { "INSTR_ADDR_WIDTH": 8 },
         "controller": {
             "name": "sequencer_inst",

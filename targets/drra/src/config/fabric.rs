@@ -299,7 +299,7 @@ impl Fabric {
     /// center.
     pub fn neighbor(&self, index: usize, side: Direction) -> Option<usize> {
         let Place { row, col } = self.place(index);
-        // The codes number the 3 x 3 cells around this one, row by row.
+        // The codes number the 3 x 3 cells around this cell, row by row.
         let (down, right) = (side.index() / 3, side.index() % 3);
         self.index(Place { row: (row + down).checked_sub(1)?, col: (col + right).checked_sub(1)? })
     }

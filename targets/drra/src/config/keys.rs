@@ -6,7 +6,7 @@
 use npukit_base::closest;
 use serde_json::Value;
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 /// Keys of both forms (specification 6.3), and upstream's keys that npukit does not read.
 const KEYS: [&str; 40] = [
     "platform", "resources", "controllers", "cells", "fabric", "interface", "options", "name", "kind", "size",
@@ -16,7 +16,7 @@ const KEYS: [&str; 40] = [
     "description", "comment", "version", "required_parameters", "system", "systems",
 ];
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 /// Parameters that npukit reads, and parameters of upstream's template.
 const PARAMETERS: [&str; 16] = [
     "ROWS", "COLS", "INSTR_ADDR_WIDTH", "IRAM_DEPTH", "RF_DEPTH", "SRAM_ADDR_WIDTH", "FRACTIONAL_BITWIDTH",
@@ -27,7 +27,7 @@ const PARAMETERS: [&str; 16] = [
 /// Returns a warning for each key or parameter that resembles a known one, in file order.
 pub fn misspelt(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // The caller's parser reports text that is not JSON.
+    // Text that is not JSON is reported by the caller's parser.
     if let Ok(file) = serde_json::from_str(text) {
         walk(&file, &mut found);
     }
@@ -49,7 +49,8 @@ fn walk(value: &Value, found: &mut Vec<String>) {
                         let names = properties.iter().filter_map(|property| property.get("name")?.as_str());
                         found.extend(names.filter_map(|name| almost(name, &PARAMETERS)));
                     }
-                    // npukit's own sections, whose keys are all read or refused.
+                    // The reader of npukit's own sections refuses unknown keys, so the walk skips
+                    // these sections.
                     Value::Object(_) if ["options", "system", "systems"].contains(&key.as_str()) => {}
                     value => walk(value, found),
                 }

@@ -70,7 +70,7 @@ impl Parameters {
     /// A width or a depth is out of range.
     pub fn memory_rows(&self, place: &str, component: Component) -> Result<usize, ConfigError> {
         let rows = match component {
-            // Word addresses have 6 bits by default; the address generator has at most 16.
+            // By default, word addresses have 6 bits. The address generator has at most 16 bits.
             Component::Rf => self.get(place, "RF_DEPTH", 64, 16, 1 << 16)? / 16,
             component if component.is_iosram() => 1 << self.get(place, "SRAM_ADDR_WIDTH", 6, 1, 16)?,
             _ => 0,

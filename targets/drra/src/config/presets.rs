@@ -4,7 +4,7 @@ use super::json::from_json;
 use crate::config::fabric::Fabric;
 
 /// Name, description and file content.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const PRESETS: &[(&str, &str, &str)] = &[
     ("3x1", "the released fabric (bfe6cc6): 3 rows, 1 column: input memory, three register files and a dpu, output memory; with the suffix `+f11`, `+ext` or `+seed` it is not released hardware", include_str!("../../configs/3x1.json")),
     ("seed", "3x1 that follows the ISA document to the letter, like `3x1+seed`; not released hardware", include_str!("../../configs/seed.json")),

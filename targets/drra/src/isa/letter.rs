@@ -3,7 +3,7 @@
 use npukit_isa::{FieldKind, InstructionSpec, Radix};
 
 /// Fields in the ISA document: instruction, field, meaning.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const FIELDS: [(&str, &str, &str); 14] = [
     ("wait", "cycle", "number of cycles minus one; in mode events a mask of slots"),
     ("act", "param", "first slot, port of each slot or first register, by `mode`"),

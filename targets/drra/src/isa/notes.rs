@@ -25,7 +25,7 @@ const fn not_seed(revision: Revision) -> bool {
     !revision.is_seed()
 }
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const NOTES: &[Note] = &[
     Note { instruction: "wait", at: "sequencer", of: not_seed,
         says: "`mode=events` is refused; with `+seed` it waits until the ports of the slots have ended." },

@@ -124,8 +124,8 @@ impl Recoder<'_> {
         let row = |isa: &'static Isa| &isa.rows(parts[0].component)[parts[0].row];
         let (from, to) = (row(self.from), row(self.to));
         for (index, (old, new)) in from.fields.iter().zip(&to.fields).enumerate() {
-            // Every part has the slot and the port; the values of the other fields are split among
-            // the parts.
+            // Each part keeps the slot and the port. Values of the other fields are split among the
+            // parts.
             let is_shared = matches!(old.name.as_str(), "slot" | "port");
             let count = if is_shared { 1 } else { parts.len() };
             let value = joined(old, parts.iter().take(count).map(|part| part.values[index]));

@@ -107,7 +107,7 @@ fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize
     let Some(first) = operands.first() else { return Vec::new() };
     let (count, length, revision) = (first.count(), first.length(), fabric.options.revision);
     let spare = |size: usize| usize::from(size > 1 && is_reset_alone(length, work, revision));
-    // As many columns as the input buffer has room for, one result per column.
+    // The number of columns is limited by the room for one result per column in the input buffer.
     let room = one_result(work, operands, fabric).and_then(|rows| fabric.input_depth.checked_div(rows));
     let columns = room.map_or(columns, |room| columns.min(room)).max(1);
     let kind = streams(operands);
@@ -135,7 +135,7 @@ fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize
 
 fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, columns: usize) -> Vec<Call> {
     let (count, period, kept) = (stream.count(), stationary.length(), stationary.count());
-    // Columns share the streamed rows if each keeps a different vector.
+    // Columns can share the streamed rows only if each column keeps a different vector.
     let streams = if kept >= columns { 1 } else { columns };
     let rows = (fabric.input_depth.saturating_sub(columns * FILE_WORDS / ROW_WORDS) / streams)
         .saturating_sub(SPARE_ROWS);
@@ -230,16 +230,16 @@ mod tests {
     #[test]
     fn vectors_are_shared_by_columns_as_far_as_they_fit() {
         let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Text);
-        // 25 results per column, in whole rows.
+        // Each column computes 25 results, rounded up to whole rows.
         let calls = calls_of(&seed("3x4"), &vectors(1, 3, 100, MAC), 100);
         assert_eq!(results_of(&calls), [vec![(0, 32), (32, 32), (64, 32)], vec![(96, 4)]]);
-        // 508 rows of each operand are 81 vectors of 100.
+        // The buffer holds 508 rows of each operand, which are 81 vectors of 100 words.
         let calls = calls_of(&seed("3x1"), &vectors(2, 100, 200, MAC), 200);
         assert_eq!(results_of(&calls), [[(0, 80)], [(80, 80)], [(160, 32)], [(192, 8)]]);
         // 252 rows of each column are 40 of them.
         let calls = calls_of(&seed("3x4"), &vectors(1, 100, 2000, MAC), 2000);
         assert_eq!((calls.len(), &results_of(&calls)[0]), (17, &vec![(0, 32), (32, 32), (64, 32), (96, 32)]));
-        // 400 rows of each operand leave room for one column.
+        // With 400 rows of each operand, the buffer has room for only one column.
         let calls = calls_of(&seed("3x4"), &vectors(2, 6400, 3, MAC), 3);
         assert_eq!(results_of(&calls), [[(0, 1)], [(1, 1)], [(2, 1)]]);
     }
@@ -262,7 +262,8 @@ mod tests {
         assert_eq!(streams(&vectors(2, 65, 3, MAC), 3), [(198, 66, 1)]);
         assert_eq!(streams(&vectors(2, 65, 1, MAC), 1), [(65, 65, 0)], "a single result");
         assert_eq!(streams(&vectors(2, 65, 3, Work::plain(DpuMode::Mult)), 3), [(195, 65, 0)], "no sums");
-        // 508 rows are 8,128 words: eight vectors of 1,016, but seven of 1,017.
+        // The buffer's 508 rows are 8,128 words: eight vectors of 1,016 words, but only seven of
+        // 1,017.
         let (seven, six) = ((7 * 1017, 1017, 1), (6 * 1017, 1017, 1));
         assert_eq!(streams(&vectors(2, 1016, 20, MAC), 20), [seven, seven, six]);
     }
@@ -274,7 +275,7 @@ mod tests {
         let whole = |vectors: std::ops::Range<usize>, first, size, count: usize| -> Vec<(usize, usize)> {
             vectors.map(|vector| (vector * count + first, size)).collect()
         };
-        // Four columns at a time, for everything that streams.
+        // Streams use four columns at a time.
         let calls = calls_of(&fabric, &dots(10, 8, 100), 800);
         let expected = [(0..4, 0, 96), (4..8, 0, 96), (0..4, 96, 4), (4..8, 96, 4)];
         assert_eq!(
@@ -282,15 +283,16 @@ mod tests {
             expected.map(|(vectors, first, size)| whole(vectors, first, size, 100))
         );
         assert!(calls.iter().all(|call| call.loads.len() == 5), "one stream");
-        // Fewer vectors than columns: each stays in two columns, which get half of the stream.
+        // There are fewer vectors than columns. Each vector stays in two columns, and each of these
+        // gets half of the stream.
         let calls = calls_of(&fabric, &dots(10, 2, 128), 256);
         assert_eq!(results_of(&calls), [[(0, 64), (128, 64), (64, 64), (192, 64)]]);
         assert_eq!(calls[0].loads.len(), 4);
-        // 1,004 rows are 15 times 63 rows of 16 results, not 16 times.
+        // The buffer's 1,004 rows hold 15 times 63 rows of 16 results, but not 16 times.
         let calls = calls_of(&fabric, &dots(63, 5, 480), 2400);
         let expected = [(0..4, 0), (4..5, 0), (0..4, 240), (4..5, 240)];
         assert_eq!(results_of(&calls), expected.map(|(vectors, first)| whole(vectors, first, 240, 480)));
-        // 248 rows for each of four streams are 62 vectors of 64.
+        // Each of four streams has 248 rows, which are 62 vectors of 64 words.
         let calls = calls_of(&fabric, &dots(64, 2, 1000), 2000);
         assert_eq!(results_of(&calls)[0], [(0, 48), (1000, 48), (48, 48), (1048, 48)]);
     }

@@ -231,12 +231,12 @@ mod tests {
         assert_eq!(of_12(unary(hard_sigmoid), None), ["Mul", "Add", "Clip"]);
         assert_eq!(of_12(unary(UnaryKind::HardSwish), None), ["Mul", "Add", "Clip", "Mul"]);
         assert_eq!(of_12(Relu.into(), None), ["Relu"]);
-        // Squares, if the result has the same shape.
+        // A power with exponent 2 becomes a square if the result has the operand's shape.
         assert_eq!(of_12(pow(), number(2.0)), ["Mul"]);
         assert_eq!(of_12(pow(), Some(tensor(&[1], &[2.0]))), ["Mul"]);
         assert_eq!(of_12(pow(), number(3.0)), ["Pow"]);
         assert_eq!(parts(pow(), &[4], Some(tensor(&[1, 1], &[2.0]))), ["Pow"]);
-        // Division by a constant with finite reciprocals.
+        // A division by a constant becomes a product if all reciprocals are finite.
         assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 8.0]))), ["Mul"]);
         assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 1e-39]))), ["Div"]);
     }

@@ -103,7 +103,7 @@ mod tests {
                 format!("{}trans(slot=1, port=word_read, delay=1)", open("word_read")),
                 vec!["instruction 1 (trans)"],
             ),
-            // The circuit's register files start at 0.
+            // Register files of the circuit start at address 0.
             ("dsu(slot=1, port=word_read, init_addr=4)".to_owned(), vec!["instruction 0 (dsu)"]),
             ("dsu(slot=1, port=word_read, init_addr=0)".to_owned(), vec![]),
             // Four levels of each port, and again after it is opened.

@@ -64,7 +64,7 @@ pub struct Products {
 pub fn scheme(fabric: &Fabric) -> Scheme {
     let activations = if fabric.options.extensions { BITS } else { BITS - 1 };
     let (weights, biases, partial_sums) = (BITS, BITS, activations);
-    // Operands and results make up for shifts that dpus cannot do.
+    // Operands and results are shifted to compensate for shifts that dpus cannot do.
     let shifts = -MAX_SHIFT..=MAX_SHIFT;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
@@ -127,7 +127,7 @@ impl<'a> Format<'a> {
     ) -> Result<Products, Reject> {
         let range = if self.extensions { 0..=MAX_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
-        // The addend limits the fraction bits of the sum: operands give up the excess.
+        // The addend limits the fraction bits of the sum, so the operands give up the excess.
         let sum = addend.map_or(a + b, |addend| addend.min(a + b));
         let shift = (sum - y).clamp(*range.start(), *range.end());
         let result = y.min(sum - shift);
@@ -202,7 +202,7 @@ fn largest_fraction_of(values: impl Iterator<Item = f64>, limit: i32) -> i32 {
 ///
 /// The second word, which represents one, is at most 2^14.
 pub fn addend_fraction(values: impl Iterator<Item = f64>) -> i32 {
-    // Two operands have at most 60 fraction bits.
+    // Two operands together have at most 60 fraction bits.
     largest_fraction_of(values, 60) + MAX_ONE
 }
 
@@ -211,7 +211,7 @@ pub fn addend_fraction(values: impl Iterator<Item = f64>) -> i32 {
 ///
 /// `fraction` is the fraction length of the products, at most [`addend_fraction`].
 pub fn addend(values: impl Iterator<Item = f64>, fraction: i32) -> (i32, i16) {
-    // One gets as few bits as possible, so that the addends keep as many as fit.
+    // The factor gets as few bits as possible, so that the addends keep as many as fit.
     let one = (fraction - largest_fraction_of(values, 60)).clamp(0, MAX_ONE);
     (fraction - one, 1 << one)
 }
@@ -228,11 +228,11 @@ mod tests {
     fn an_addend_is_as_exact_as_fits() {
         let of = |values: &[f64], fraction| addend(values.iter().copied(), fraction);
         assert_eq!(of(&[1.5, -2.0], 8), (8, 1));
-        // 2 with 20 fraction bits does not fit: the other factor takes 7 of them.
+        // The value 2 does not fit with 20 fraction bits, so the other factor takes 7 of them.
         assert_eq!(of(&[1.5, -2.0], 20), (13, 1 << 7));
         assert_eq!(of(&[1.0], 24), (14, 1 << 10));
         assert_eq!(of(&[0.0], 24), (24, 1));
-        // The other factor is 2^14 at most.
+        // The other factor is at most 2^14.
         assert_eq!(of(&[1.0], 28), (14, 1 << 14));
         let largest = |values: &[f64]| addend_fraction(values.iter().copied());
         assert_eq!([largest(&[1.0]), largest(&[1.5, -2.0]), largest(&[0.0])], [28, 27, 74]);
@@ -285,12 +285,12 @@ mod tests {
                 format(extensions, fraction_bits).products(operands, [false, true], y, Some(addend)).unwrap();
             (found.operands, found.shift, found.result)
         };
-        // 0.4 has 16 fraction bits and 14 more, but not 31 in all.
+        // 0.4 can have 16 fraction bits and 14 more, but not 31 in total.
         let of_wide = |addend| of(true, 0, [15, 16], 14, addend);
         assert_eq!(of_wide(addend_fraction([0.4].into_iter())), ([15, 15], 16, 14));
         assert_eq!(of_wide(31), ([15, 16], 17, 14));
         assert_eq!(of_wide(74), ([15, 16], 17, 14));
-        // An addend outside the result's range takes fraction bits from the result, too.
+        // If the addend is outside the result's range, the result loses fraction bits, too.
         assert_eq!(of_wide(13), ([6, 7], 0, 13));
         assert_eq!(of(false, 15, [15, 15], 15, 29), ([15, 14], 15, 14));
     }
@@ -438,16 +438,16 @@ mod tests {
             [a, b, y].map(|id| format.fraction(id))
         };
         let plain = Case::default();
-        // 14 + 14 - 11 is 17: three more than the result has. The first operand gives up one of
-        // them.
+        // 14 + 14 - 11 is 17, three more than the result has. The first operand gives up one bit.
         assert_eq!(of(plain, [14, 14, 14]), [13, 12, 14]);
         assert_eq!(of(plain, [14, 14, 16]), [14, 13, 16]);
         assert_eq!(of(plain, [14, 14, 17]), [14, 14, 17]);
-        // A result with more fraction bits than products give gets the bits of the products.
+        // If a result has more fraction bits than its products, it gets the products' fraction
+        // bits.
         assert_eq!(of(plain, [14, 14, 20]), [14, 14, 17]);
         assert_eq!(of(plain, [3, 4, 9]), [3, 4, -4]);
         assert_eq!(of(Case { is_read: true, ..plain }, [14, 14, 20]), [14, 14, 20]);
-        // Other readers of an operand must see unchanged fraction bits.
+        // If an operand has other readers, its fraction bits must not change.
         assert_eq!(of(Case { is_shared: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
         assert_eq!(of(Case { is_square: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
         assert_eq!(of(Case { is_constant: true, ..plain }, [14, 14, 14]), [14, 14, 14]);

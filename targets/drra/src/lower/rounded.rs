@@ -93,7 +93,8 @@ pub fn rounded(fabric: &Fabric, graph: &Graph, fractions: Vec<i32>) -> Result<Gr
         }
         result.nodes.push(node);
     }
-    // Processed after the nodes, whose constants have their own fraction lengths.
+    // Outputs are processed after the nodes because constants of nodes have their own fraction
+    // lengths.
     for &id in &graph.outputs {
         let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
         let fraction = lowered.values[id.0 as usize].fraction;

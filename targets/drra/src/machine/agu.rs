@@ -326,7 +326,7 @@ mod tests {
     fn repx_extends_the_last_level() {
         let mut pattern = pattern(&[(0, &[level(4, -3, 127)])], &[], &[]);
         pattern.repx(1, 0, 2).unwrap();
-        // The low 7 bits of -3 are 125; with high part 0 the step is positive.
+        // The low 7 bits of -3 are 125. The high part is 0, so the step is positive.
         assert_eq!(pattern.lanes[0].levels, [level(260, 125, 2 * 128 + 127)]);
         assert_eq!(pattern.repx(1, 0, 0), Err(PatternError::Repx));
         let mut negative = self::pattern(&[(0, &[level(4, -3, 0)])], &[], &[]);

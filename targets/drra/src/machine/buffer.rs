@@ -128,7 +128,8 @@ mod tests {
         buffer.unset(UninitMemory::Garbage(5));
         assert_eq!(buffer.image(), Image::new(), "forgotten");
         buffer.write(3, [7; 16]).unwrap();
-        // Unwritten rows below a written one hold the same kind of content, and each row differs.
+        // Unwritten rows below a written row have the same kind of content as rows above, and all
+        // rows differ.
         let (below, above) = (buffer.read(2).unwrap(), buffer.read(4).unwrap());
         assert!(below != [0; 16] && above != [0; 16] && below != above);
         assert_eq!((buffer.read(2), buffer.read(3)), (Ok(below), Ok([7; 16])));

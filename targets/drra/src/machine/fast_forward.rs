@@ -22,7 +22,7 @@ impl<W: Word> Machine<W> {
         for cell in self.cells.iter_mut().filter(|cell| cell.wake <= cycle) {
             cell.sequencer.raise(cycle);
             for at in cycle..end {
-                // A streak wraps no address.
+                // During a streak, no address wraps around.
                 cell.ports.emit(at);
                 put_words(cell);
                 compute(cell);

@@ -127,7 +127,7 @@ impl<W: Word> Machine<W> {
         for transfer in transfers.memories.drain(..) {
             rows(&mut self.cells[transfer.cell], transfer.part)[transfer.address] = transfer.row;
         }
-        // If several columns write a row, the highest column takes precedence.
+        // If several columns write the same row, the highest column takes precedence.
         transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
         for OutputRow { cell: index, slot, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);

@@ -181,7 +181,8 @@ mod tests {
                 let needed = lives.finish(cycles, call.output_lines());
                 for (store, lives) in &needed {
                     assert!(lives.iter().all(|life| life.cycles.end <= cycles), "{store:?}");
-                    // As in the proof of a kernel, no unwritten word is read.
+                    // As in the proof of a kernel, no unwritten word is read: only inputs come from
+                    // before the run.
                     let is_input = *store == Store::Input;
                     assert!(lives.iter().all(|life| life.is_written != is_input), "{store:?}");
                 }

@@ -234,8 +234,8 @@ impl<W: Word> Driver<'_, W> {
         for (job, Called { run, rows }) in jobs.iter().zip(done) {
             spent.cycles += run.cycles;
             spent.saturations += run.saturated_sums;
-            // The machine knows whether a sum of `mac` saturated; other results at an end of the
-            // range may have.
+            // For `mac`, the machine reports whether a sum saturated. For other modes, a result at
+            // the end of the range may have saturated.
             let is_counted = job.call.kernel.kind.work().mode == DpuMode::Mac;
             let Some(to) = job.task.to() else { continue };
             for (results, words) in job.call.results.iter().zip(rows) {

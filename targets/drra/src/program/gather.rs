@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn windows_of_an_image() {
         let values: Vec<i16> = (0..12).collect();
-        // 2x2 windows of a 3x4 image.
+        // The gather reads 2x2 windows of a 3x4 image.
         let (vectors, elements) = (vec![(2, 4), (3, 1)], vec![(2, 4), (2, 1)]);
         let gather = Gather { source: Source::Value(0), offset: 0, vectors, elements, tail: Tail::Same(99) };
         assert_eq!((gather.count(), gather.length()), (6, 5));

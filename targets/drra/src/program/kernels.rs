@@ -200,7 +200,7 @@ mod tests {
                 assert_eq!(rows(Operands::Pair, words, revision), pair, "{words}");
             }
         }
-        // None of the circuit's levels, of up to 255 each, count to 257.
+        // The circuit's levels count to 255 at most, and no combination of them counts to 257.
         assert_eq!(
             [Revision::Text, Revision::Released].map(|one| rows(Operands::One, 257 * 16, one)),
             [257, 258]

@@ -129,7 +129,7 @@ impl Instance for DrraInstance {
         files: &dyn Reader,
     ) -> Result<Box<dyn AsmProgram>, TargetError> {
         let text = program_text(bytes).ok_or_else(|| TargetError::in_file(name, NO_TEXT))?;
-        // Words of this machine are also text.
+        // A text of words is also a legal program, so it is tried first.
         let (program, text) = match read_program(text) {
             Ok(words) if !name.ends_with(PASM) && words.instructions() > 0 => {
                 let program =
@@ -175,7 +175,7 @@ impl Instance for DrraInstance {
         let instructions = program.instructions();
         let form = if listing == UPSTREAM { Listing::Upstream } else { Listing::Named };
         let mut listed = asm::disassemble(&self.fabric, &program, form);
-        // The words as in the file, which may have another bit order.
+        // Files may use another bit order, so the words are shown as in the file.
         let listed_words = listed.lines.iter_mut().filter_map(|line| line.word.as_mut());
         listed_words.zip(words).for_each(|(word, bits)| word.bits = bits);
         let text = if listing == HEX { hex } else { listed.text() };
@@ -230,7 +230,7 @@ impl DrraInstance {
         let elsewhere = fabric_of_the_seed(self.info.instance());
         let findings =
             findings_with(&self.fabric, &program, others, &elsewhere).map_err(TargetError::failed)?;
-        // Positions are in the program's order: cell after cell.
+        // Positions follow the program's order, cell after cell.
         let places = places.into_values().collect();
         let text = ProgramText { sources, places, experiment, warnings: Vec::new() };
         let linted = Linted::new(text, findings, LINTS);
@@ -289,7 +289,7 @@ impl DrraInstance {
         } else {
             lower::prepare(graph).map_err(TargetError::failed)?
         };
-        // Fraction lengths are indexed by the values of a prepared graph.
+        // Fraction lengths are indexed by values of the prepared graph, so that graph is lowered.
         let quantization = options.quantization.as_ref();
         let plan = lower::lower(&self.fabric, &prepared, quantization).map_err(TargetError::Refused)?;
         drop(phase);

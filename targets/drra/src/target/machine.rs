@@ -85,7 +85,7 @@ impl DrraMachine {
             };
             bindings.iter().map(one).collect::<Vec<_>>()
         };
-        // The buffers are the first memories.
+        // The input and output buffers are the first two memories.
         let mut all = placed(inputs, 0, PlacedKind::Input);
         all.extend(placed(outputs, 1, PlacedKind::Output));
         let outline = Outline { step_name: "cycle", placed: all, ..Outline::new(names, memories) };
@@ -206,7 +206,7 @@ impl npukit_target::Machine for DrraMachine {
             return Ok(Vec::new());
         }
         self.recorded()?;
-        // Nothing happens in a cycle that the machine skips.
+        // In a cycle that the machine skips, nothing happens.
         if !self.machine.has_halted() && self.machine.next_cycle() == self.position as u64 {
             let before = self.machine.clone();
             if let Err(fault) = self.machine.advance(&mut ()) {
@@ -246,7 +246,7 @@ impl npukit_target::Machine for DrraMachine {
         let part = self.program.parts[memory];
         let is_known = self.followed.begins.get().is_some();
         match part {
-            // Registers determine addresses, so the recorded steps would become invalid.
+            // Registers determine addresses, so a write makes the recorded steps invalid.
             _ if part.is_register() && is_known => return Err(by_instructions("registers of a sequencer")),
             _ if part.is_register() => self.followed = Arc::default(),
             Part::Dpu { .. } if !is_known => return Err(by_instructions("numbers of a dpu")),
@@ -262,7 +262,7 @@ impl npukit_target::Machine for DrraMachine {
 
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         if self.program.parts.get(scalar.memory).is_none_or(Part::is_register) {
-            // Registers do not depend on data words.
+            // Registers have no operands because they do not depend on data words.
             return Vec::new();
         }
         let flow = self.followed.flow.get_or_init(|| self.begin().flow());

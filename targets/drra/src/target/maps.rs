@@ -45,7 +45,7 @@ pub(super) fn maps(
     let mut atlas = Atlas::new(fabric, cycles, kernels);
     let merged: BTreeMap<usize, Vec<Span>> =
         kernels.iter().map(|(number, needed)| (*number, merged(needed))).collect();
-    // Layer of the last call in the column, and its kernels drawn so far.
+    // The layer of the column's last call, and the kernels drawn so far for that layer.
     let (mut drawn, mut at) = (BTreeSet::new(), None);
     for call in calls {
         let Shown { kernel, layer, start, cycles } = call;
@@ -144,7 +144,7 @@ impl Atlas {
     fn draw(&mut self, span: &Span, layer: Option<usize>, cycles: Range<u64>) {
         let Some(&(sheet, before)) = self.memories.get(&span.store) else { return };
         let Some(sheet) = self.sheets.get_mut(sheet) else { return };
-        // In model calls, the driver fills the input buffer for the layer.
+        // In calls of a model, the driver has filled the input buffer for the layer.
         let is_loaded = span.store == Store::Input && layer.is_some();
         let writer = if span.is_written || is_loaded { Writer::Layer(layer) } else { Writer::Before };
         let place = |place: usize| (before + place) as u64;
@@ -211,7 +211,7 @@ mod tests {
         let words =
             [0, 5 * 20 + 1, 1, 3, 0, 2, 1, 1, 0, 4, 2, 3, 0, 2, 2, 1, 0, 3 + 2, 1, 2, 0, 8, 2, 2, 0, 6];
         assert_eq!(found[2].cells, words);
-        // For an assembly program, the input buffer was filled before.
+        // For an assembly program, the input buffer was filled before the run.
         let found = maps(&fabric, 10, &kernels, std::iter::once(shown(0, None, 0, 10)));
         assert_eq!((found[0].cells[0], found[1].cells[2]), (-1, 1));
     }

@@ -208,7 +208,7 @@ pub(super) fn host_step(plan: &Plan, step: &Step) -> HostStepReport {
     HostStepReport {
         node: step.name.clone(),
         op: step.op.clone(),
-        // The result's index is checked when a file is read.
+        // The index of the result is checked when a file is read, so it is valid here.
         output: plan.values[step.result].name.clone(),
         reason: reason(step),
     }
@@ -241,7 +241,7 @@ fn data(inputs: &[Vec<i16>], outputs: &[Output]) -> Vec<DriverData> {
     let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
     let given = inputs.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
     let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
-    // Words have 16 bits, whatever integer type holds them.
+    // Words have 16 bits, although a wider integer type holds them.
     let words = |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
     let made = outputs.iter().map(words);
     let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));

@@ -233,7 +233,7 @@ impl Compiled for DrraProgram {
 
     fn memory_maps(&self, _time: &TimeReport) -> Vec<MemoryMap> {
         let mut lives = Liveness::default();
-        // A program that faults has no timing either.
+        // A program that faults has no timing.
         let Ok(run) = self.observe(&mut lives) else { return Vec::new() };
         let rows = |output: &Binding| output.row as usize..(output.row + output.rows) as usize;
         let needed = lives.finish(run.cycles, self.artifact.outputs.iter().flat_map(rows));

@@ -3,7 +3,7 @@
 use npukit_target::Term;
 
 /// Terms in alphabetical order.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const TERMS: &[Term] = &[
     Term::new("cell", &[],
         "Element of the fabric's grid: a sequencer with 16 slots for components."),

@@ -46,7 +46,7 @@ fn check(case: &Addresses) -> Outcome {
         Ok(pattern) => pattern,
         Err(error) => return Outcome::error(format!("{:?}", case.addresses), error),
     };
-    // Some cycles more than expected, to check that no address follows.
+    // The range has more cycles than expected, to check that no further address follows.
     let cycles = 0..pattern.span().min(case.total_cycles) + 100;
     let defined: Vec<(u64, i64)> =
         cycles.clone().filter_map(|cycle| Some((cycle, pattern.at(cycle)?))).collect();

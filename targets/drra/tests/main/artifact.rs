@@ -89,7 +89,7 @@ fn a_compiled_model_is_read_again() {
     let time = loaded.time(&TimeOptions::default()).unwrap();
     assert_eq!(time.cycles["fabric"], executable.cycles().iter().sum::<u64>());
     assert_eq!(loaded.report().macs, Some(7));
-    // Written again, the files are the same.
+    // Writing the loaded program gives the same files.
     let again: Files = loaded.files().unwrap().into_iter().map(|file| (file.name, file.bytes)).collect();
     assert!(again == files);
 }
@@ -230,7 +230,7 @@ proptest! {
         let name = whole.keys().nth(file % whole.len()).unwrap();
         let files = changed(&whole, name, |bytes| {
             let at = at % bytes.len().max(1);
-            // A flipped bit, another digit, or a truncated file.
+            // The change is a flipped bit, another digit, or a truncated file.
             match byte {
                 0..64 => bytes.truncate(at),
                 64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),

@@ -135,7 +135,7 @@ fn single() -> Vec<(&'static str, Net)> {
         |pads, dilations| MaxPool { window: Window { pads, dilations, ..Window::plain([3, 2], [1, 1]) } };
     let pad = |mode| Pad { pads: vec![[0, 0], [1, 2], [0, 1], [0, 0]], mode };
     let average = AveragePool { window: Window::plain([2, 2], [2, 1]), count_include_pad: true };
-    // The constants are outside the range of words with a spare bit.
+    // The constants have no spare bit, so the field must refuse them.
     let limit = |kind| {
         let mut net = Net::new(&[2, 3]);
         let far = Tensor::from_f32(vec![3], vec![-9.0, 0.25, 9.0]).unwrap();

@@ -158,7 +158,7 @@ fn the_later_encoding_is_as_described() {
     ] {
         assert_eq!(later(text), Ok(vec![word]), "{text}: {word:#010x}");
     }
-    // 256 + 4 repetitions are 2 * 128 + 4.
+    // 256 + 4 repetitions are encoded as 2 * 128 + 4.
     let both = later("rep(slot=1, iter=4, step=-1) repx(slot=1, iter=1, step=127)").unwrap();
     let first = slot(1) | 2 << 28 | 4 << 14 | 127 << 7;
     assert_eq!(both, [first, slot(1) | 2 << 28 | 1 << 23 | 2 << 14 | 127 << 7]);

@@ -15,7 +15,7 @@ fn what_is_behind_a_halt_is_never_executed() {
     let text = "cell (row=0, col=0)\nhalt()\nwait(cycle=1)\nwait(cycle=2)\nhalt()\n";
     assert_eq!(found("k.asm", text), [("unreachable", Some(3))]);
     assert_eq!(found("k.asm", "cell (row=0, col=0)\nwait(cycle=1)\nhalt()\n"), []);
-    // A branch over an instruction, and one back to it.
+    // The first text branches over an instruction; the second branches back to it.
     let over = "cell (row=0, col=0)\nbrn(reg=0, target_true=1, target_false=1)\nwait(cycle=1)\nhalt()\n";
     assert_eq!(found("k.asm", over), [("unreachable", Some(3))]);
     let back = "cell (row=0, col=0)\nbrn(reg=0, target_true=1, target_false=1)\nhalt()\nbrn(reg=0, target_true=-2, target_false=-2)\n";
@@ -37,7 +37,7 @@ fn a_text_allows_findings() {
     assert_eq!(found("k.asm", text), []);
     let unused = text.replace("halt()\nwait(cycle=1)", "wait(cycle=1)\nhalt()");
     assert_eq!(found("k.asm", &unused), [("unused-allow", Some(3))]);
-    // In PASM, the comment applies to the whole text.
+    // In PASM, an `allow` comment applies to the whole text.
     let pasm = "# npu: allow unwritten-read wrapped-address\nepoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) } }\n";
     let codes = |text: &str| found("k.pasm", text).into_iter().map(|(code, _)| code).collect::<Vec<_>>();
     assert_eq!(codes(pasm), ["default-step"]);

@@ -81,7 +81,7 @@ fn a_run_gives_results_and_counts_those_at_the_ends() {
     let ran = executable.run(&[a.clone(), b.clone()]).unwrap();
     assert_eq!((&ran.values[2], &ran.saturations), (&expected, &vec![2]));
     assert_eq!(ran.cycles, executable.cycles());
-    // Intended saturations are not counted.
+    // A step that saturates on purpose is not counted.
     let mut meant = executable;
     meant.plan.steps[0].saturates = true;
     assert_eq!(meant.run(&[a, b]).unwrap().saturations, [0]);
@@ -187,7 +187,8 @@ fn convolutions_and_pooling() {
     let conv = |strides, dilations, pads, group| Conv { strides, dilations, pads, group };
     let plain = conv([1, 1], [1, 1], [0; 4], 1);
     let cases = [
-        // A filter of 5 taps over 60 samples, and 3x3 over 8x8: no window is gathered.
+        // A filter of 5 taps over 60 samples, and a 3x3 filter over 8x8. Neither needs gathered
+        // windows.
         (plain.clone(), vec![&[1, 1, 60, 1][..], &[1, 5, 1, 1]]),
         (plain.clone(), vec![&[1, 8, 8, 1][..], &[3, 3, 1, 1]]),
         (conv([2, 1], [1, 2], [0; 4], 1), vec![&[1, 8, 8, 1][..], &[2, 3, 1, 1]]),

@@ -49,7 +49,7 @@ const LOAD: &str = "dsu(slot=1, port=input_buffer) rep(slot=1, port=input_buffer
 
 #[test]
 fn reads_and_writes_must_coincide() {
-    // The files write a cycle after the memory reads: row 1 arrives in row 0.
+    // Files are written one cycle after the memory is read, so row 1 arrives in row 0.
     let (machine, _) = run(&format!("{LOAD} halt()"));
     let cell = &machine.cells()[0];
     assert_eq!(cell.iosrams[0].rows[1][3], 103);
@@ -62,7 +62,7 @@ fn loops_branch_relative_to_the_next_instruction() {
         run("calc(mode=add, operand2=3, result=1) calc(mode=sub, operand1=1, operand2=1, result=1)
          brn(reg=1, target_true=-2, target_false=1) halt() halt()");
     assert_eq!(machine.cells()[0].sequencer.regs[1], 0);
-    // One cycle, three times two, and the second halt.
+    // The run takes one cycle, three rounds of two, and one for the second halt.
     assert_eq!(run.cycles, 1 + 3 * 2 + 1);
     let (_, run) = try_run(&single(), "brn(target_true=5, target_false=0) halt()");
     assert_eq!(run.unwrap().cycles, 2, "0 falls through");
@@ -109,7 +109,7 @@ fn units_go_on_when_ports_have_stopped() {
         dsu(slot=5, port=word_read) dsu(slot=7, port=word_write)
         act(ports=2, param=5) wait(cycle=30) act(ports=1, param=7) wait(cycle=3) halt()"
     );
-    // The other cell is always busy, so that no cycle is skipped.
+    // The other cell is always busy, so the machine skips no cycle.
     let busy = "calc(mode=add, operand2=1, result=1) ".repeat(80);
     for (first, second, at) in [(&busy, &chain, 1), (&chain, &busy, 0)] {
         let text = format!("cell (row=0, col=0)\n{first} halt()\ncell (row=0, col=1)\n{second} halt()");
@@ -320,7 +320,7 @@ fn waits_cost_no_time_on_the_host() {
 
 #[test]
 fn a_map_of_registers_activates() {
-    // Port bulk_read of slot 7 is bit 31: registers 2 and 3 are 0 and 0x8000.
+    // Port bulk_read of slot 7 is bit 31 of the map, so register 2 is 0 and register 3 is 0x8000.
     let (machine, run) = run("calc(mode=addh, operand2=128, result=3) dsu(slot=7, port=bulk_read)
          rep(slot=7, port=bulk_read, iter=9) act(mode=map, param=2) halt()");
     assert_eq!(machine.cells()[0].sequencer.regs[3], i16::MIN);
@@ -393,7 +393,7 @@ fn a_port_that_runs_is_not_configured() {
 
 #[test]
 fn hardware_needs_idle_cycles_before_the_next_configuration() {
-    // The only address is in cycle 2; the port is opened again `before` cycles later.
+    // The port's only address is in cycle 2. It is opened again `before` cycles later.
     let again = |before: usize, between: usize, strict| {
         let mut fabric = single();
         fabric.options.strict = strict;
@@ -438,7 +438,7 @@ fn a_buffer_has_an_end() {
 
 #[test]
 fn the_buffers_write_wins_over_a_bulk_row() {
-    // Row 3 of the input and row 0 of file 5 (zeros) both go to row 0 of the memory.
+    // Row 3 of the input and row 0 of file 5, which is zero, both go to row 0 of the memory.
     let text = "route(slot=0, sr=send, source=5, target=16) route(slot=0, sr=receive, source=4, target=4)
         dsu(slot=1, port=input_buffer, init_addr=3) dsu(slot=1, port=sram_write) dsu(slot=2, port=sram_write)
         dsu(slot=5, port=bulk_read) act(mode=contiguous, ports=69, param=1) wait() halt()";
@@ -449,7 +449,8 @@ fn the_buffers_write_wins_over_a_bulk_row() {
 
 #[test]
 fn a_bulk_row_wins_over_a_word_of_its_row() {
-    // The dpu adds zeros, so words are 0. The bulk row is row 3 of the input, through the memory.
+    // The dpu adds zeros, so its words are 0. The bulk row is row 3 of the input, read through the
+    // memory.
     let write = |row: usize| {
         let text = format!(
             "dsu(slot=1, port=input_buffer, init_addr=3) dsu(slot=1, port=sram_write) act(ports=5, param=1)
@@ -458,7 +459,8 @@ fn a_bulk_row_wins_over_a_word_of_its_row() {
              dsu(slot=5, port=word_write, init_addr={}) act(mode=port_index, ports=36, param=13) wait() halt()",
             16 * row
         );
-        // Slots 2 and 5: ports 0, 2 and 3 of both. Ports without a configuration have address 0.
+        // The map activates ports 0, 2 and 3 of slots 2 and 5. Ports without a configuration have
+        // address 0.
         run(&text).0.cells()[0].rfs[0].rows[0][0]
     };
     assert_eq!((write(0), write(1)), (300, 300));
@@ -466,7 +468,7 @@ fn a_bulk_row_wins_over_a_word_of_its_row() {
 
 #[test]
 fn products_saturate_before_the_sum() {
-    // 200 * 200 saturates to 32767; with the accumulator at -1 * 1 the sum is 32766, not 32767.
+    // 200 * 200 saturates to 32767. Added to an accumulator of -1 * 1, the sum is 32766.
     let text = "dpu(slot=8, mode=mac) swb(slot=0, channel=8, source=5, target=8) swb(slot=0, channel=9, source=6, target=9)
         dsu(slot=5, port=word_read) rep(slot=5, port=word_read, iter=2) dsu(slot=6, port=word_read)
         rep(slot=6, port=word_read, iter=2) act(ports=34, param=5) wait(cycle=3) halt()";
@@ -531,7 +533,7 @@ fn lints_follow_the_sequencer() {
         let ops = program(&fabric, &format!("{read} {rest} halt()")).decode(&fabric).unwrap();
         lints(&fabric, &ops).into_iter().map(|(at, lint)| format!("{}: {lint}", at.pc)).collect()
     };
-    // Activated in cycle 2, its addresses are in cycles 3 to 10.
+    // The port is activated in cycle 2 and has addresses in cycles 3 to 10.
     let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs; its last address is in cycle 10";
     assert_eq!(message("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
     let early = "4: in cycle 11: slot 5, port 1: the last address was in cycle 10; it may be configured in cycle 12 at the earliest";
@@ -540,7 +542,7 @@ fn lints_follow_the_sequencer() {
     let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: the second start is lost";
     assert_eq!(message("wait(cycle=5) act(ports=2, param=5)"), [runs]);
     assert_eq!(message("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
-    // In the second iteration of a loop, and reported once.
+    // The conflict occurs in the second iteration of a loop and is reported only once.
     let rounds = "calc(mode=add, operand1=1, operand2=3, result=1) act(ports=2, param=6)
         calc(mode=sub, operand1=1, operand2=1, result=1) brn(reg=1, target_true=-3)";
     let read = "dsu(slot=6, port=word_read) rep(slot=6, port=word_read, iter=99)";

@@ -52,7 +52,7 @@ fn mutate(executable: &mut Executable, kind: &str, random: &mut Random) -> Optio
             let chosen = random.below(program.cells.len());
             let (&place, words) = program.cells.iter_mut().nth(chosen)?;
             reworded(words, &ops[executable.fabric.index(place)?], kind, random)?;
-            // The stated cycles are updated, so that the change is not found by them.
+            // The stated cycles are updated, so that they do not reveal the change.
             let mut machine = Machine::new(&executable.fabric, program).ok()?;
             let cycles = machine.run(ready.kernel.limit(), &mut ()).ok()?.cycles;
             ready.compiled.cycles = i64::try_from(cycles).ok();
@@ -67,7 +67,7 @@ fn reworded(words: &mut Vec<u32>, ops: &[Op], kind: &str, random: &mut Random) -
         let is = |op: &Op| matches!(op, Op::Resource { op, .. } if is(op));
         ops.iter().enumerate().filter(|(_, op)| is(op)).map(|(at, _)| at).collect::<Vec<_>>()
     };
-    // First addresses and repetitions are in the lower bits of their words.
+    // The lower bits of a word hold its first address or its number of repetitions.
     let (of_kind, bits) = match kind {
         "address" => (of(|op| matches!(op, ResourceOp::Dsu { .. })), 8),
         "step" => (of(|op| matches!(op, ResourceOp::Rep { .. })), 20),
@@ -252,7 +252,7 @@ fn a_wrong_constant_is_found_where_its_result_is_written() {
     let step = executable.plan.steps.iter().position(is_conv).unwrap();
     let gather = executable.plan.steps[step].tasks[0].operands_mut().remove(0);
     let Source::Constant(words) = &mut gather.source else { panic!("filters stay") };
-    // Weights of the last filter.
+    // The last words are weights of the last filter.
     let mut changed = words.to_vec();
     *changed.last_mut().unwrap() ^= 4;
     *words = changed.into();

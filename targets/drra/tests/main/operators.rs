@@ -151,8 +151,8 @@ const SLACK: f64 = 1.1;
 fn long_sums_take_fewer_columns_or_are_refused() {
     let product = |terms: usize| graph(MatMul.into(), &[&[3, terms], &[terms, 2]], 2);
     let fabrics = [fabric("3x1", 11, false), fabric("3x4", 11, false)];
-    // A quarter of the buffer is too small for each of these; the last is the longest that fits
-    // with one column.
+    // A quarter of the buffer is too small for each length. The last length is the longest that
+    // fits one column.
     for (fabric, terms) in
         [(&fabrics[1], 2_500), (&fabrics[1], 5_000), (&fabrics[0], 8_192), (&fabrics[1], 8_192)]
     {
@@ -186,7 +186,7 @@ fn products() {
         case("MatMul of a stack", MatMul, &[&[2, 3, 16], matrix], 1, measured([0.0118, 0.00101, 0.0000368])),
         case("Gemm", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, measured([0.0129, 0.00106, 0.000042])),
         case("Conv", conv, &[&[1, 6, 6, 3], &[3, 3, 3, 4], &[4]], 1, measured([0.015, 0.0013, 0.0000327])),
-        // For small values, a bias is most of the result.
+        // If values are small, most of the result is the bias.
         Case {
             size: 0.3,
             ..case(
@@ -364,7 +364,7 @@ fn pooling_and_reductions() {
 #[test]
 fn transforms() {
     let dft = |axis, length| Dft { axis, length, inverse: false, onesided: false };
-    // Every stage rounds: to 8 bits or less without fraction bits.
+    // Every stage rounds. Without fraction bits, results have at most 8 bits.
     check(&[
         case("DFT of 8 real points", dft(0, 8), &[&[8, 1]], 1, measured([0.0472, 0.00041, 0.0000918])),
         case("DFT of 8", dft(0, 8), &[&[8, 2]], 1, measured([0.0191, 0.000304, 0.000114])),

@@ -320,7 +320,7 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
         matrices(8_192),
         graph(most.into(), &[&[16_384, 2]], 1),
         graph(dft(15).into(), &[&[15, 2]], 1),
-        // 2^22 factors.
+        // The mean has 2^22 factors.
         graph(half(4094).into(), &[&[1024, 1]], 1),
         graph(AveragePool { count_include_pad: true, ..mean }.into(), &[image], 1),
         graph(resize(nearest(), Coordinates::Asymmetric).into(), &[image], 1),
@@ -397,7 +397,7 @@ fn softmax_takes_numbers_of_any_size() {
         let (_, error) = planned_for(&softmax(&[4, 10]), |_, shape, seed| numbers(shape, size, seed));
         assert!(error <= 0.001, "{size}: {error}");
     }
-    // Exponentials keep 9 bits, which is a 500th of each.
+    // Exponentials keep 9 bits, so each has an error of up to 1/500.
     let (_, error) = planned(&softmax(&[2, 600]));
     assert!(error <= 0.005, "{error}");
     let peak = |_, shape: &[usize], seed| {
@@ -407,7 +407,7 @@ fn softmax_takes_numbers_of_any_size() {
     };
     let (plan, error) = planned_for(&softmax(&[1, 600]), peak);
     assert!(error <= 0.001, "{error}");
-    // Sums of 600 exponentials of at most 1 take 10 integer bits.
+    // A sum of 600 exponentials of at most 1 needs 10 integer bits.
     let is_sum = |task: &Task| matches!(task, Task::Vectors { work, .. } if work.mode == DpuMode::MacInter);
     let sum = plan.steps.iter().find(|step| step.tasks.iter().any(is_sum)).unwrap();
     assert_eq!(plan.values[sum.result].fraction, 5);

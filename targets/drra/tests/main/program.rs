@@ -87,8 +87,8 @@ fn a_trace_has_a_track_for_each_port() {
     let trace: Value = serde_json::from_slice(&bytes).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let tracks = events.iter().filter(|event| event["name"] == "thread_name").count();
-    // The sequencer, 2 of the swb, 6 of the memory, 4 of each file, 2 of the dpu, and the whole
-    // program.
+    // Tracks: the sequencer, 2 of the swb, 6 of the memory, 4 of each of three files, 2 of the dpu,
+    // and the whole program.
     assert_eq!(tracks, 1 + 2 + 6 + 3 * 4 + 2 + 1);
     let slice =
         events.iter().find(|event| event["args"]["port"] == "(0, 0) iosram_both 1 output_buffer").unwrap();

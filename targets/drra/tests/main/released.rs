@@ -68,7 +68,7 @@ fn findings_name_instructions() {
     let text = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0: the last address was in cycle 8; it may be \
                 configured in cycle 10 at the earliest";
     assert_eq!(early[0].message, text);
-    // With `+text`, nothing differs.
+    // Under `+text`, both readings agree.
     let seed = instance("3x1+text").lint("k.bin", &bytes(kernel), None).unwrap();
     assert_eq!(codes(&seed), BTreeSet::new());
 }
@@ -175,7 +175,7 @@ fn what_nobody_wrote_is_not_read() {
         message,
         "cycle 57, cell (2, 0), slot 2, port 2: takes data in a cycle in which nothing is sent to it"
     );
-    // Both cells are too early: words starting at 22 were not written.
+    // Both cells read too early: the words starting at 22 are not written yet.
     let mut both = shortened("0x1000001f", "0x10000014");
     let words = both["cells"][2]["words"].as_array_mut().unwrap();
     let place = words.iter_mut().find(|word| word.as_str() == Some("0x10000030")).unwrap();
@@ -245,7 +245,8 @@ fn columns_start_one_after_the_other() {
     for (name, more) in [("3x2", 2), ("3x4", 6)] {
         let ((released, calls), (seed, same)) = (cycles(name), cycles(&format!("{name}+text")));
         assert_eq!(calls, same);
-        // One more cycle before rows stream: the memory's port is configured again.
+        // The released circuit takes one more cycle before rows stream, to configure the memory's
+        // port again.
         assert_eq!(released, seed + more * calls, "{name}");
     }
 }

@@ -71,7 +71,7 @@ fn comparisons_and_logic_give_flags() {
             registers(&format!("{set} calc(mode={mode}, operand1=1, operand2=4, result=3) halt()"));
         assert_eq!((regs[1], regs[3], flags), (5, 0, expected << 3), "{mode}");
     }
-    // Flag 2 is set, flags 3 and 4 are not.
+    // The instruction sets flag 2, but not flags 3 and 4.
     let flags = "calc(mode=eq, operand2=0, result=2)";
     for (text, expected) in [
         ("calc(mode=and, operand1=2, operand2_sd=d, operand2=3, result=5)", false),
@@ -105,7 +105,7 @@ fn branches_go_by_flags_from_themselves() {
     assert_eq!(machine.cells()[0].sequencer.regs[1], 0);
     assert_eq!(run.cycles, 1 + 3 * 3 + 1);
     assert_eq!(machine.cells()[0].sequencer.pc, 5, "over an instruction to the second `halt`");
-    // A nonzero scalar register has no effect.
+    // A nonzero scalar register has no effect on the branch.
     let (machine, _) = self::run(
         "calc(mode=add, operand2=3, result=1) brn(reg=1, target_true=2, target_false=1) halt() halt()",
     );
@@ -134,7 +134,7 @@ fn port_index_names_a_port() {
         assert_eq!(raised(&seed(), port), 1 << (4 + port));
         assert_eq!(raised(&text, port), 1 << (4 + port));
     }
-    // There are four ports; a fifth is reported.
+    // A fifth port is reported because a resource has only four.
     let warnings = instance("1x1+seed").assemble(
         "k.asm",
         "cell (row=0, col=0) act(mode=port_index, ports=2, param=4)",
@@ -147,7 +147,7 @@ fn port_index_names_a_port() {
 #[test]
 fn maps_begin_at_any_register() {
     for first in [0, 13, 15_u8] {
-        // Bit 5 of the map is port 1 of slot 1, bit 8 port 0 of slot 2; bit 16 belongs to the
+        // Bit 5 of the map is port 1 of slot 1, and bit 8 is port 0 of slot 2. Bit 16 is in the
         // second register.
         let second = (first + 1) % 16;
         let text = format!(
@@ -178,7 +178,7 @@ fn waits_end_with_events() {
         assert_eq!(run.unwrap().warnings, []);
         machine.cells()[0].sequencer.halted.unwrap()
     };
-    // `act` is in cycle 4: addresses of file 1 in 5 to 24, of file 2 in 5 to 12.
+    // `act` is in cycle 4. File 1 has addresses in cycles 5 to 24, file 2 in cycles 5 to 12.
     assert_eq!(halted(&seed(), 0b010, ""), 25);
     assert_eq!(halted(&seed(), 0b110, ""), 25);
     assert_eq!(halted(&seed(), 0b100, "wait(cycle=11)"), 13 + 12);
@@ -273,7 +273,7 @@ fn options_of_dsu_are_configurations() {
     let (machine, run) = run(text);
     let expected = [108, 109, 110, 111, 132, 133, 134, 135];
     assert_eq!((machine.cells()[0].rfs[1].rows[0][..8].to_vec(), run.warnings), (expected.to_vec(), vec![]));
-    // Another option may be configured while one runs.
+    // While one option runs, another option may be configured.
     let (_, run) = run_on(
         &seed(),
         "dsu(slot=1, port=word_read) rep(slot=1, port=word_read, iter=9) act(ports=2, param=1)
@@ -284,7 +284,7 @@ fn options_of_dsu_are_configurations() {
          dsu(slot=1, port=word_read) halt()";
     let (_, run) = run_on(&seed(), busy);
     assert!(matches!(run, Err(Fault::Instruction { kind: FaultKind::Busy { .. }, .. })), "{run:?}");
-    // If options have no effect, these are two unconnected lanes.
+    // If options have no effect, the text configures two unconnected lanes.
     let mut fabric = seed();
     fabric.options.seed.dsu_option = DsuOption::Nothing;
     let (_, run) = run_on(&fabric, text);

@@ -27,7 +27,7 @@ const SUITE: Suite = Suite {
     inexact: 0,
     presets: &[("3x1", &["softmax", "transposed convolution"]), ("3x1+ext", &["transposed convolution"])],
     text: Text::Files(".pasm"),
-    // Sums of 16-bit integers without fraction bits.
+    // The machine adds 16-bit integers without fraction bits.
     tolerance: 0.05,
     // Constants have 16 bits.
     floats: 0.05,

@@ -1,7 +1,7 @@
 //! Kinds of findings of [`mod@crate::check`]: [`LINTS`]. Findings for faults have the kinds of the
 //! specification's section 3.6.
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 mod table {
 npukit_target::lints! {
     ADDRESS_RANGE = "address-range", [Error]: "an access leaves the memory";

@@ -54,9 +54,9 @@ impl Region {
 /// (i - j) * pitch + first.row` and `(i - j) * pitch < distance + second.row`.
 const fn rows_meet(first: &Region, second: &Region, pitch: u64) -> bool {
     let distance = second.base - first.base;
-    // The smallest row difference that satisfies the first condition, which the first region has.
-    // Negative ones need no check if 0 satisfies it, as for a single row or rows at the same place:
-    // the second region begins within them.
+    // Finds the smallest row difference that satisfies the first condition, which holds for the
+    // first region. If 0 satisfies the condition, as for a single row or for rows at the same
+    // place, the second region begins inside the rows. Negative differences then need no check.
     let smallest = if distance < first.row { 0 } else { (distance - first.row) / pitch + 1 };
     smallest * pitch < distance + second.row
 }

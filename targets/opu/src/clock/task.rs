@@ -40,7 +40,7 @@ impl Deps {
     /// Adds `dep`, if such a task exists.
     pub fn add(&mut self, dep: Dep) {
         let slot = &mut self.0[if dep.reads_only { Engine::FrontEnd } else { dep.engine } as usize];
-        // An engine works in order: its later task is done later.
+        // An engine works in order, so its later task is always done later.
         if dep.task > slot.map_or(0, |earlier| earlier.task) {
             *slot = Some(dep);
         }

@@ -66,13 +66,13 @@ fn times(config: &Config, ops: &[Op]) -> (Vec<(u64, u64)>, Totals) {
 
 #[test]
 fn a_convolution_waits_for_all_it_reads() {
-    // Loads follow each other: ifm to 100, kernel to 164, bias to 166.
+    // Loads run one after another: ifm to cycle 100, kernel to 164, bias to 166.
     let (found, totals) = times(&ideal(), &[IFM, KER, BIAS, WITH_BIAS, STORE]);
     assert_eq!(found, [(0, 100), (100, 164), (164, 166), (166, 566), (566, 666)]);
     assert_eq!(totals.cycles, 666);
     assert_eq!(totals.wait(Engine::Multiply, Cause::Bias), 166);
     assert_eq!(totals.wait(Engine::Store, Cause::Convolution), 566);
-    // Without the bias it does not wait for it.
+    // A convolution without the bias does not wait for it.
     let (found, _) = times(&ideal(), &[IFM, KER, BIAS, CONV]);
     assert_eq!(found[3], (164, 564));
     let (found, totals) = times(&ideal(), &[KER, IFM, CONV]);
@@ -82,12 +82,13 @@ fn a_convolution_waits_for_all_it_reads() {
 
 #[test]
 fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
-    // The second tile is loaded at once; the third takes the bank of the first, read until 564.
+    // The second tile is loaded at once. The third tile waits for the bank of the first, which is
+    // read until 564.
     let ops = [IFM, KER, CONV, IFM, IFM];
     let (found, totals) = times(&ideal(), &ops);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 264), (564, 664)]);
     assert_eq!(totals.wait(Engine::Load, Cause::BankRead), 300);
-    // With one bank already the second load waits; with three none waits.
+    // With one bank, even the second load waits. With three banks, no load waits.
     let mut config = ideal();
     config.timing.ifm_banks = 1;
     assert_eq!(times(&config, &ops).0[3..], [(564, 664), (664, 764)]);
@@ -97,28 +98,28 @@ fn a_load_fills_the_other_bank_and_waits_for_readers_of_its_own() {
 
 #[test]
 fn a_residual_is_read_from_the_tile_of_its_store() {
-    // The residual's tile comes during the convolution. The store reads it from 564 to 664, so that
-    // the tile after the next, which takes its bank, waits for that; the next one takes the
-    // first's.
+    // The residual's tile is loaded during the convolution, and the store reads it from 564 to 664.
+    // The next tile takes the first tile's bank. The tile after that takes the residual's bank, so
+    // it waits for the store.
     let (found, totals) = times(&ideal(), &[IFM, KER, CONV, RES, IFM, STORE, IFM, IFM]);
     let loads = [(164, 264), (564, 664), (664, 764), (764, 864)];
     assert_eq!(found[..3], [(0, 100), (100, 164), (164, 564)]);
     assert_eq!((found[3], found[4], found[5], found[6]), (loads[0], loads[1], loads[2], loads[3]));
     assert_eq!(totals.wait(Engine::Load, Cause::Port), 400);
-    // A store waits for the residual when that comes late.
+    // If the residual is late, the store waits for it.
     let mut config = ideal();
     config.timing.ifm_row_latency = 100;
     let (found, totals) = times(&config, &[IFM, KER, CONV, RES, IFM, STORE]);
-    // Rows of 110 cycles: 1100; kernel to 1164; convolution to 1564; the residual from 1164 to
-    // 2264.
+    // Rows take 110 cycles, so the ifm is loaded to 1100. The kernel ends at 1164, the convolution
+    // at 1564. The residual is loaded from 1164 to 2264.
     assert_eq!(found[4], (2264, 2364));
     assert_eq!(totals.wait(Engine::Store, Cause::Ifm), 2264);
 }
 
 #[test]
 fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
-    // The store reads from 564 to 664 and takes 20 cycles more, which the next one does not wait
-    // for.
+    // The store reads from 564 to 664. It takes 20 more cycles, for which the next task does not
+    // wait.
     let mut config = ideal();
     config.timing.store_latency = 20;
     for next in [CONV, ACC] {
@@ -127,11 +128,12 @@ fn sums_are_overwritten_and_added_to_when_stores_have_read_them() {
         assert_eq!(totals.wait(Engine::Multiply, Cause::Ker), 164);
         assert_eq!(totals.wait(Engine::Multiply, Cause::SumsStored), 100);
     }
-    // A second bank of sums is free for convolutions that overwrite sums, but not if they add.
+    // A second bank of sums is free for a convolution that overwrites sums, but not for one that
+    // adds.
     config.timing.ofm_banks = 2;
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, CONV]).0[4], (564, 964));
     assert_eq!(times(&config, &[IFM, KER, CONV, STORE, ACC]).0[4], (664, 1064));
-    // Without a store in between nothing waits.
+    // Without a store between them, convolutions do not wait.
     assert_eq!(times(&config, &[IFM, KER, CONV, ACC, ACC]).0[4], (964, 1364));
 }
 
@@ -149,8 +151,8 @@ fn a_load_of_stored_bytes_waits_for_the_store() {
 
 #[test]
 fn a_store_over_loaded_bytes_waits_for_the_load() {
-    // With separate ports, nothing else delays the store at 564 until the load of the same bytes
-    // ends at 2164.
+    // The store could start at 564. With separate ports, it waits only for the load of the same
+    // bytes, which ends at 2164.
     let mut config = ideal();
     config.timing.port = Port::Split;
     let big = Op::ShapeIfm(Shape { h: 20, w: 100, c: 64 });
@@ -166,7 +168,7 @@ fn a_store_over_loaded_bytes_waits_for_the_load() {
 
 #[test]
 fn transfers_share_the_port_or_do_not() {
-    // The convolution is done at 564, during a load from 164 to 2164.
+    // The convolution ends at 564, during a load that lasts from 164 to 2164.
     let big = Op::ShapeIfm(Shape { h: 20, w: 100, c: 64 });
     let ops = [IFM, KER, CONV, big, Op::MemIfm { bank: 0, w: 100 }, IFM, STORE];
     let (found, totals) = times(&ideal(), &ops);
@@ -180,7 +182,7 @@ fn transfers_share_the_port_or_do_not() {
 
 #[test]
 fn who_can_start_first_has_the_port_and_of_two_the_older() {
-    // At 564 the store can start, and the load whose bank is free then: the older one does.
+    // At 564, both the store and the load that waited for its bank can start. The older one starts.
     let (found, _) = times(&ideal(), &[IFM, KER, CONV, IFM, STORE, IFM]);
     assert_eq!(found[3..], [(164, 264), (564, 664), (664, 764)]);
     let (found, _) = times(&ideal(), &[IFM, KER, CONV, IFM, IFM, STORE]);
@@ -189,24 +191,25 @@ fn who_can_start_first_has_the_port_and_of_two_the_older() {
 
 #[test]
 fn the_front_end_waits_for_room_in_a_queue() {
-    // A cycle a word: 11 registers, ifm at 12, kernel at 13. One load works from 12 to 112, one
-    // waits.
+    // A word takes one cycle: 11 registers, the ifm at 12, the kernel at 13. One load runs from 12
+    // to 112 while one waits.
     let mut config = ideal();
     config.timing.fetch_cycles = 1;
     config.timing.queue = 1;
     let (found, totals) = times(&config, &[IFM, KER, BIAS, CONV]);
-    // The bias is fetched at 14 and issued when the kernel starts, at 112; the convolution at 113.
+    // The bias is fetched at 14. It is issued when the kernel starts, at 112, and the convolution
+    // at 113.
     assert_eq!(found, [(12, 112), (112, 176), (176, 178), (176, 576)]);
     assert_eq!(totals.wait(Engine::FrontEnd, Cause::LoadQueue), 98);
     assert_eq!(totals.busy(Engine::FrontEnd), 15);
-    // The convolution was handed over at 113.
+    // The convolution was issued at 113 and waits for the kernel.
     assert_eq!(totals.wait(Engine::Multiply, Cause::Ker), 63);
 }
 
 #[test]
 fn registers_count_as_they_are_when_the_instruction_is_issued() {
-    // The second shape is set long before the first convolution starts, and concerns the third load
-    // only.
+    // The second shape is set long before the first convolution starts, but applies only to the
+    // third load.
     let small = Op::ShapeIfm(Shape { h: 5, w: 10, c: 64 });
     let (found, _) = times(&ideal(), &[IFM, KER, CONV, small, IFM]);
     assert_eq!(found, [(0, 100), (100, 164), (164, 564), (164, 214)]);

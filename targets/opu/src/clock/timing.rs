@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(9 * ideal.conv(OUT, 64).cycles, 46_656);
         assert_eq!(ideal.load_ifm(TILE).cycles + ideal.load_ker(9, 64, 64).cycles, 1444 + 576);
         assert_eq!(ideal.store(OUT, Pool::NONE).cycles, 1296);
-        // 16 by 16 channels use a quarter of the multipliers, in the same cycle.
+        // 16 by 16 channels use only a quarter of the multipliers and take as many cycles.
         assert_eq!(ideal.conv(Shape { c: 16, ..OUT }, 16).cycles, 1296);
     }
 

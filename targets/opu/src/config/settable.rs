@@ -25,7 +25,7 @@ pub fn from_tree(config: Config, tree: Value) -> Result<Config, String> {
     let is_same = changed.timing.clock_mhz == base.timing.clock_mhz;
     let source =
         if is_same { base.system.as_ref().map(System::source) } else { Some(SET_BY_NAME.to_owned()) };
-    // Without a source, the clock is the timing model's.
+    // Without a source of its own, the clock frequency is the timing model's.
     let system = source.map(|source| System { clock_mhz, source: Some(source), ..System::default() });
     Ok(Config { summary: base.summary, system, ..changed })
 }

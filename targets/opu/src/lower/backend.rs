@@ -50,7 +50,8 @@ pub fn program(lowered: &Lowered, name: String, instance: String, config: &Confi
 
 fn input(lowered: &Lowered, input: &HostInput) -> Binding {
     let (fraction, mut planes) = planes(lowered, &input.planes);
-    // Loads read all lanes; those after the channels are multiplied by zero, but must be numbers.
+    // Loads read all lanes. Lanes after the channels are multiplied by zero but must contain
+    // numbers.
     planes.groups.iter_mut().for_each(|group| group.lanes = lanes(group.channels as usize) as u32);
     let (name, shape, perm) = (input.name.clone(), input.shape.clone(), input.perm.clone());
     Binding { name, shape, perm, fraction, patches: input.patches, planes }

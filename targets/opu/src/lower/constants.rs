@@ -270,7 +270,7 @@ impl Constants {
         for k in columns.start..columns.start + filters(columns.len()) {
             for lane in 0..lanes {
                 let channel = lane.checked_sub(term.lane).filter(|&channel| channel < term.channels);
-                // Lanes and filters after the channels have weights of zero.
+                // Lanes and filters after the last channel have weights of zero.
                 let place = channel.filter(|_| k < columns.end).map(|channel| [term.row + channel, k]);
                 let raw = place.map_or(0, |[row, k]| self.weight(kernel, part, row, k));
                 push(&mut bytes, kernel.ktype, raw);
@@ -478,7 +478,7 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
         weights().map(squared).sum()
     };
     let tried = (first..=first + MAX_EXTRA_BITS).map(|fraction| (error(fraction), fraction));
-    // Of two equally good ones, the first is taken.
+    // Of two equally good fraction lengths, the first is taken.
     tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(first, |(_, fraction)| fraction)
 }
 
@@ -494,7 +494,7 @@ mod tests {
         for (data_type, largest, expected) in [
             (DataType::INT8, 127.0, 0),
             (DataType::INT8, 127.4, 0),
-            // Rounded to 128.
+            // 127.5 is rounded to 128.
             (DataType::INT8, 127.5, -1),
             (DataType::INT8, 1.0, 6),
             (DataType::INT8, 127.0 / 128.0, 7),
@@ -529,15 +529,15 @@ mod tests {
             let product = Product { size: [1, 1], channels, parts: vec![part], factors: None, bias: None };
             weight_fraction(&product, &product.parts[0], &columns, DataType::INT8)
         };
-        // 1 at 2^-7 becomes 127/128: an error of one step, while each 3/128 gains half a step of
-        // 2^-6.
+        // At 2^-7, 1 becomes 127/128, which is an error of one step. Each 3/128 gains half a step
+        // of 2^-6.
         assert_eq!(fraction(&[1.0, 1.0 / 64.0, 1.0 / 64.0], 1), 6);
         assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 1), 7);
         // Likewise if only 2^0 fits.
         assert_eq!(fraction(&[64.0, 1.5, 1.5], 1), 1);
         // The gain equals the loss: 127.5 / 128.
         assert_eq!(fraction(&[127.5 / 128.0], 1), 6);
-        // Weights of taps that are only exact in sum do not saturate.
+        // Weights of taps that are exact only as a sum do not saturate.
         assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 2), 6);
         assert_eq!(fraction(&[0.0, 0.0], 1), 0);
     }

@@ -39,7 +39,8 @@ impl<'a> Emitter<'a> {
 
     /// Emits the instructions of a layer.
     pub fn layer(&mut self, layer: &Layer, blocks: &[BlockPlan], tiling: &Tiling) {
-        // The memory from which the buffers were loaded may have changed.
+        // The memory from which the buffers were loaded may have changed, so they must be loaded
+        // again.
         self.loaded[IFM] = None;
         self.pad(layer);
         let tiles =
@@ -106,7 +107,8 @@ impl<'a> Emitter<'a> {
         let size = tile.map(|tile| tile.length);
         let at = [0, 1].map(|axis| load.at[axis] + (tile[axis].start * load.strides[axis]) as isize);
         let strides = [load.strides[0] / step, load.strides[1]];
-        // The stride to a pixel that does not exist may not fit the field.
+        // An axis of one pixel has no next pixel, and the stride to it may not fit the field. The
+        // stride is therefore 1.
         let [h, w] = [0, 1].map(|axis| if size[axis] == 1 { 1 } else { strides[axis] as u32 });
         self.set(Op::Stride { h, w });
         self.region(load.plane, at, load.buffer(size, step), load.lanes, step * pitch);
@@ -183,7 +185,8 @@ impl<'a> Emitter<'a> {
                     self.loaded[BIAS] = None;
                 }
             }
-            // The address is the same, but the distance of rows differs.
+            // The address is the same but the row distance differs, so the buffer must be loaded
+            // again.
             (Op::MemIfm { .. }, _) => self.loaded[IFM] = None,
             _ => {}
         }
@@ -255,7 +258,7 @@ mod tests {
             (Op::ShapeOfm(shape(2, 2, 32)), [true, false, false]),
             (Op::ShapeKer { n: 2 }, [true, false, true]),
             (Op::Stride { h: 2, w: 1 }, [true; 3]),
-            // The register already has this value.
+            // The register already has the value, so the instruction is omitted.
             (SET[1], [true; 3]),
         ] {
             let (mut emitter, mut machine) = (emitter.clone(), machine.clone());

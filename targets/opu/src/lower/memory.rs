@@ -38,7 +38,7 @@ pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, 
     let slot = LANES as u64 * element;
     let bytes = model.planes.iter().map(|plane| plane.slots().iter().product::<usize>() as u64 * slot);
     let uses = uses(model);
-    // Unused planes get an address, but take no relevant memory.
+    // Unused planes get an address, but they do not extend the memory.
     let unused = |size| Lifetime { first: 0, last: 0, size };
     let lifetimes: Vec<Lifetime> = bytes
         .enumerate()
@@ -86,7 +86,7 @@ mod tests {
         let mut model = Model::default();
         model.planes.add(Plane { name: String::new(), size: slots, channels: 1, border: 0, fraction: 0 });
         let mut constants = Constants::default();
-        // Zeros that are never read take no memory.
+        // Constants that are never read take no memory, so zeros of the right number suffice.
         (constants.biases, constants.weights) = (vec![0; biases as usize], vec![0; weights as usize]);
         plan(&model, &constants, element)
     }

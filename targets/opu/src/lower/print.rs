@@ -16,7 +16,7 @@ pub fn plan(lowered: &Lowered) -> String {
     let (plan, planes, mut text) = (&lowered.plan, &lowered.model.planes, String::new());
     for (plane, address) in planes.iter().zip(&plan.planes) {
         let (size, channels, border, fraction) = (plane.size, plane.channels, plane.border, plane.fraction);
-        // Writing to a string cannot fail.
+        // The result is ignored because writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{address:#010x} {}: {size:?} x {channels}, border {border}, fraction {fraction}",

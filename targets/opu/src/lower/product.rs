@@ -192,7 +192,7 @@ mod tests {
         for (weights, rows, columns) in [
             (Weights::Rows { matrix: ones([6, 4]), columns: 4 }, 6, 4),
             (Weights::Columns { matrix: ones([4, 6]), rows: 6 }, 6, 4),
-            // Two groups of 3 to 2 channels, and three of 2 to 2.
+            // Two groups of 3 to 2 channels, and three groups of 2 to 2 channels.
             (Weights::Grouped { matrix: ones([3, 4]), group: [3, 2], channels: [6, 4] }, 6, 4),
             (Weights::Grouped { matrix: ones([2, 6]), group: [2, 2], channels: [6, 6] }, 6, 6),
             (Weights::Diagonal { factors: vec![1.0; 5], taps: 1 }, 5, 5),

@@ -64,7 +64,7 @@ impl<'a> Schedule<'a> {
     fn tried(&self, layer: &Layer, blocks: &[BlockPlan], tiling: Tiling) -> Trial<'a> {
         let (mut emitter, mut clock) = (self.emitter.clone(), self.clock.clone());
         emitter.layer(layer, blocks, &tiling);
-        // A tiling that the clock cannot time is worse than any other.
+        // If the clock cannot time a tiling, any other tiling is better.
         let timed = emitter.ops.iter().try_for_each(|op| clock.push(op, &mut |_| ()));
         let cycles = timed.map_or(Cycle::MAX, |()| clock.clone().finish(&mut |_| ()).cycles);
         Trial { tiling, emitter, clock, cycles }

@@ -354,30 +354,30 @@ mod tests {
             costs_of(layer, &planes, [&cuts(rows), &cuts(&[5])], outside, costs)
         };
         let longer = |compute: usize, load: usize| compute.max(load);
-        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a
+        // A 4 x 5 tile: 3 taps of 20 pixels; 4 rows of 7 words; 3 slices of 16 words, or of 4; a
         // store of 20.
         let first = longer(60, 4 * (7 + 3) + 48 + 5) + longer(60, 12 + 5) + 2 * (20 + 7);
-        // One of 3 x 5.
+        // A 3 x 5 tile.
         let second = longer(45, 3 * (7 + 3) + 48 + 5) + longer(45, 12 + 5) + 2 * (15 + 7);
         assert_eq!((first, second), (207, 172));
         assert_eq!(cost(&layer, &[4, 3], false, COSTS), first + second);
-        // Multiplied by the number of tiles of each kind.
+        // The cost of each kind of tile is multiplied by the number of such tiles.
         assert_eq!(cost(&layer, &[4, 4, 3, 4, 3], false, COSTS), 3 * first + 2 * second);
-        // A block that visits all tiles keeps its weights, and loads features for each block.
+        // A block that visits all tiles keeps its weights but loads features again for each block.
         let outside = 2 * (longer(60, 4 * (7 + 3)) + 27) + 2 * (longer(45, 3 * (7 + 3)) + 22);
         assert_eq!(cost(&layer, &[4, 3], true, COSTS), outside);
-        // With one tile there is nothing to keep weights for.
+        // With only one tile, weights are not reused.
         let whole = longer(105, 7 * (7 + 3) + 48 + 5) + longer(105, 7 * (7 + 3) + 12 + 5) + 2 * (35 + 7);
         assert_eq!(cost(&layer, &[7], true, COSTS), whole);
         let bursts = Costs { burst: 8, conv_pipe: 9, ..COSTS };
-        // 3 x (20 + 9); rows of one burst, slices of 6 and of 2 bursts.
+        // The products take 3 x (20 + 9). Rows are one burst, slices are 6 or 2 bursts.
         let burst = longer(87, 4 * (1 + 3) + 6 + 5) + longer(87, 2 + 5) + 2 * (20 + 7);
         assert_eq!(cost(&layer, &[4], false, bursts), burst);
         let slow = Costs { row_latency: 30, burst: 8, ..COSTS };
         assert_eq!(cost(&layer, &[4], false, slow), (4 * (1 + 30) + 6 + 5) + 60 + 2 * 27);
         let outside = 2 * (4 * (1 + 30) + 27) + 2 * (3 * (1 + 30) + 22);
         assert_eq!(cost(&layer, &[4, 3], true, slow), outside);
-        // Two tiles side by side, of 7 x 3 and 7 x 2.
+        // Two adjacent tiles in one row of tiles, of 7 x 3 and 7 x 2.
         let beside = 2 * (longer(63, 7 * (5 + 3)) + 28) + 2 * (longer(42, 7 * (4 + 3)) + 21);
         assert_eq!(costs_of(&layer, &planes, [&cuts(&[7]), &cuts(&[3, 2])], true, COSTS), beside);
         // Two tiles of a kind in both directions are four.
@@ -385,13 +385,13 @@ mod tests {
         assert_eq!(single, longer(18, 3 * (4 + 3) + 48 + 5) + longer(18, 12 + 5) + 2 * (6 + 7));
         let four = costs_of(&layer, &planes, [&cuts(&[3, 3]), &cuts(&[2, 2])], false, COSTS);
         assert_eq!(four, 4 * single);
-        // With twice the channels a tap takes twice as long, for 64 results: 2 048 products per
+        // With twice the channels, a tap takes twice as long for 64 results: 2048 products per
         // pixel.
         let mut wide = layer.clone();
         wide.product.parts[0].terms.iter_mut().for_each(|term| term.channels = 32);
         let fast = Costs { burst: 8, ..COSTS };
         assert_eq!(cost(&wide, &[4], false, fast), 120 + 60 + 2 * (20 + 7));
-        // Each copy is a store; a residual is loaded as well.
+        // Each copy is stored separately. A residual is loaded as well.
         layer.copies = [2, 3];
         assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 5 * 27);
         layer.copies = [1, 1];
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(stored(false, false), (15 + 7) + (10 + 7));
         assert_eq!(stored(false, true), (15 * 2 + 7) + (10 * 3 + 7));
         assert_eq!(stored(true, false), (15 + 7 + 15) + (10 + 7 + 10));
-        // Tiles of one length whose stores differ do not cost the same.
+        // Tiles of equal length cost different amounts if their stores differ.
         let mut two = cuts(&[4, 4]);
         two[1].stores = rows[0].stores.clone();
         assert_eq!(kinds(&two, &columns).len(), 2);
@@ -462,7 +462,7 @@ mod tests {
             (step, load.buffer([4, 5], step))
         };
         assert_eq!(step([3, 2], &ROW, 341), (3, [4, 11]));
-        // 3 x 342 slots are more than a row has.
+        // 3 x 342 slots do not fit a row.
         assert_eq!(step([3, 2], &ROW, 342), (1, [10, 11]));
         assert_eq!(step([3, 2], &[[0, 0], [1, 0]], 20), (1, [11, 9]));
         assert_eq!(step([1, 1], &ROW, 20), (1, [4, 7]));
@@ -488,7 +488,7 @@ mod tests {
         // Repeated columns are stored one by one.
         layer.copies = [1, 2];
         assert_eq!(ways(&layer, &planes), [all.clone(), vec![1]]);
-        // Rows are too, if together they have more than 1 023 slots.
+        // Repeated rows are stored one by one if they have more than 1023 slots in total.
         let rows_of = [
             (1, 1023, all.clone()),
             (2, 511, all.clone()),

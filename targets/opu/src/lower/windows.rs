@@ -129,7 +129,7 @@ mod tests {
         let same = Windows { size: 13, window: 3, stride: 1, before: 1, count: 13 };
         assert_eq!(check(same, 13).unwrap(), 3);
         assert_eq!(tiles(same, 13).len(), 1);
-        // An odd start with a stride of 2: the first window is a separate tile.
+        // With an odd start and a stride of 2, the first window is a separate tile.
         let stem = Windows { size: 112, window: 3, stride: 2, before: 1, count: 56 };
         assert_eq!(tiles(stem, 56).iter().map(|tile| tile.length).collect::<Vec<_>>(), [2, 111]);
     }

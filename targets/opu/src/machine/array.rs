@@ -87,7 +87,8 @@ impl Elements {
         let size = data_type.size_bytes() as usize;
         let mut elements = Self::zeros(data_type, bytes.len() / size);
         match (&mut elements, data_type) {
-            // The type uses all bits of the container: no sign extension or check is needed.
+            // The type uses all bits of the container, so values need no sign extension and no
+            // check.
             (Self::I8(values), DataType::INT8) => {
                 values.iter_mut().zip(bytes).for_each(|(value, &byte)| *value = byte.cast_signed());
             }

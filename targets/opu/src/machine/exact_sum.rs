@@ -22,7 +22,7 @@ impl ExactSum {
         let bit = exponent + FRACTION;
         let (limb, offset) = ((bit / 64) as usize, bit % 64);
         let wide = i128::from(significand) << offset;
-        // The sign fills all higher words.
+        // All higher words are copies of the sign.
         let fill = if significand < 0 { u64::MAX } else { 0 };
         let words = [wide as u64, (wide >> 64) as u64].into_iter().chain(std::iter::repeat(fill));
         let mut carry = false;
@@ -105,7 +105,7 @@ mod tests {
             terms in prop::collection::vec((any::<i32>(), -30..30i32), 0..8), exponent in -40..40i32,
         ) {
             let terms: Vec<(i64, i32)> = terms.into_iter().map(|(s, e)| (s.into(), e)).collect();
-            // In units of 2^-40.
+            // The reference computes in units of 2^-40.
             let wide: i128 = terms.iter().map(|&(s, e)| i128::from(s) << (e + 40)).sum();
             let floor = (wide >> (exponent + 40)).clamp(i64::MIN.into(), i64::MAX.into());
             let sum = sum(&terms);

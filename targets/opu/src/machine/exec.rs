@@ -93,7 +93,7 @@ fn configure<V: Values>(state: &mut State<V>, op: &Op, validity: Validity) {
         Op::ShapeOfm(Shape { c, .. }) => {
             state.ofm.invalidate(op.mnemonic());
             state.ker.invalidate(op.mnemonic());
-            // The draft only mentions ofm and ker.
+            // The draft mentions only ofm and ker. The corrected reading also invalidates the bias.
             if validity.is_corrected() && state.registers.ofm.is_some_and(|old| old.c != c) {
                 state.bias.invalidate(op.mnemonic());
             }

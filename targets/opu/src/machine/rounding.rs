@@ -51,7 +51,7 @@ impl FloatFormat {
     fn real(self, bits: u32) -> Real {
         let fraction = bits & ((1 << self.fraction_bits) - 1);
         let field = self.exponent_field(bits);
-        // Exponent field 0 has no hidden bit, and the scale of field 1.
+        // A number with exponent field 0 has no hidden bit and uses the scale of field 1.
         let hidden = u32::from(field != 0) << self.fraction_bits;
         let significand = i64::from(fraction | hidden);
         let exponent = field.max(1) as i32 - self.bias() - self.fraction_bits as i32;
@@ -162,7 +162,7 @@ impl DataType {
     /// Returns the number that a raw value represents, exactly.
     pub fn to_f64(self, raw: i32) -> f64 {
         let Real { significand, exponent } = self.real(raw);
-        // The factor is a power of two in the range of normal doubles.
+        // The factor is a power of two in the range of normal doubles, so the product is exact.
         significand as f64 * f64::from_bits(((exponent + 1023) as u64) << 52)
     }
 
@@ -177,12 +177,12 @@ impl DataType {
 
 /// Returns a number as an exact sum. Differences that no type can represent may be lost.
 fn exact(value: f64) -> ExactSum {
-    // This is beyond the numbers of all types, but within the range of sums.
+    // The limit exceeds the numbers of all types but is within the range of sums.
     let bounded = value.clamp(-1e60, 1e60);
     let bits = bounded.to_bits();
     let field = (bits >> 52 & 0x7FF) as i32;
     let mut sum = ExactSum::ZERO;
-    // Smaller numbers are less than half of the smallest step of any type.
+    // Numbers with a smaller exponent are less than half of the smallest step of any type.
     if !bounded.is_nan() && field > 1023 - 256 {
         let significand = (bits & ((1 << 52) - 1) | 1 << 52).cast_signed();
         sum.add(if bounded < 0.0 { -significand } else { significand }, field - 1023 - 52);
@@ -256,7 +256,7 @@ mod tests {
         fn single_precision_rounds_as_hardware_but_for_ties(bits in any::<u32>(), more in 0..1u64 << 29) {
             let value = f64::from_bits(f64::from(f32::from_bits(bits)).to_bits() | more);
             let nearest = value as f32;
-            // A tie is halfway between two adjacent values.
+            // The value is a tie if it is halfway between two adjacent numbers.
             let tie = nearest.is_finite() && f64::from(nearest) != value && {
                 let other = if f64::from(nearest) < value { nearest.next_up() } else { nearest.next_down() };
                 (f64::from(nearest) - value).abs() == (f64::from(other) - value).abs()

@@ -80,7 +80,7 @@ impl Executed<'_> {
         let (mut registers, config) = (Registers::default(), &self.program.config);
         self.instructions.iter().enumerate().filter_map(move |(index, op)| {
             registers.set(op);
-            // All registers of an executed instruction are defined, so it has effects.
+            // All registers of an executed instruction are defined, so the instruction has effects.
             let effects = op.effects(&registers, &config.types, config.validity).ok()?;
             Some((index, op, registers, effects))
         })
@@ -96,7 +96,7 @@ impl Executed<'_> {
                 lives.read(index, read(op, &registers, buffer).into_iter().map(|place| first + place));
             }
             if effects.writes == Some(buffer) {
-                // A buffer that is also read is changed in place.
+                // A buffer that is also read is changed in place, so its bank stays the same.
                 bank = if is_read { bank } else { (bank + 1) % banks };
                 let places = filled(&registers, buffer).unwrap_or(0); // Default: an executed instruction has its registers.
                 let filled = (0..places).map(|place| bank * depth + place);
@@ -169,7 +169,7 @@ fn windows(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
     let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
     let results = pool.result(shape);
     let inside = |at: u32, results: u32, stride: u32, window: u32| {
-        // The last window that begins before this index reaches furthest.
+        // Of the windows that begin before this index, the last one reaches furthest.
         at < (at / stride).min(results - 1) * stride + window
     };
     let rows = (0..shape.h).filter(|&row| inside(row, results.h, pool.stride_h, pool.h));
@@ -257,17 +257,17 @@ mod tests {
         let (ifm, ker, bank) = (("ifm", 4096, 2048 + 15), ("ker", 72, 36 + 4), 1 << 22);
         let banks = [("dram, bank 0", bank, 16), ("dram, bank 1", bank, 64)];
         assert_eq!(names, [&[ifm, ker, ("ofm", 2048, 1)][..], &banks].concat(), "bank 3 is not read");
-        // Four slices, first in one bank and then in the other.
+        // Four slices in the first bank, then four in the second.
         let kernel =
             |first, load, value| (first..first + 4).map(move |slice| (slice, during(load..=load + 1, value)));
         assert_eq!(rows(&found[1]), kernel(0, 11, 1).chain(kernel(36, 15, 2)).collect::<Vec<_>>());
-        // The other sums are not in any window.
+        // No window covers the other sums.
         assert_eq!(rows(&found[2]), [(0, [during(12..=13, 1), during(16..=17, 2)].concat())]);
         assert_eq!(rows(&found[3]), (0..16).map(|slot| (slot, during(0..=14, -1))).collect::<Vec<_>>());
         let one_bank = Timing { ifm_banks: 1, ..program.config.timing.clone() };
         let steps = (0..=program.instructions.len()).map(|_| (None, 1));
         let found = maps(&program, &one_bank, &Moments::new(steps));
-        // Rows 1 and 3, columns 0 and 2.
+        // Only rows 1 and 3 and columns 0 and 2 are read.
         let twice = [during(10..=12, 1), during(14..=16, 1)].concat();
         assert_eq!(rows(&found[0]), [4, 6, 12, 14].map(|pixel| (pixel, twice.clone())));
     }

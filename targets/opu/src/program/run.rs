@@ -94,7 +94,7 @@ impl<'a> Board<'a> {
         let program = self.program;
         let owner = program.layer_of_each();
         let mut saturated = vec![0; program.layers.len() + 1];
-        // Values that were stored before an instruction belong to the previous one.
+        // Values that were stored before an instruction belong to the previous instruction.
         let (mut last, mut counted) = (program.layers.len(), self.machine.saturated());
         let phase = Phase::detail("run instructions", program.instructions.len());
         let result = self.machine.run(&mut self.loaded, &mut |machine, index, _| {

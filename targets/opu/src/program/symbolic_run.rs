@@ -129,7 +129,7 @@ impl<'a, S: Source, V: Values<Memory = ShadowMemory<S>>> SymbolicRun<'a, V> {
         let itype = self.program.config.types.itype;
         let read = |address| self.memory.read(address, itype);
         let elements = map_addresses(binding, itype).map(read).collect::<Result<_, _>>();
-        // The artifact's bits are not a number, and the program did not overwrite them.
+        // The artifact's bits are not a number, and no instruction of the program overwrote them.
         elements.map_err(|_| SymbolicRunError::Range { what: format!("output `{}`", binding.name) })
     }
 }

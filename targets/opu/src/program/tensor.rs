@@ -103,7 +103,8 @@ impl Binding {
             return Err(BindingError::Fraction { fraction: self.fraction });
         }
         self.planes.check(itype.size_bytes())?;
-        // Both factors are bounded, since the planes are inside memory.
+        // The planes are inside memory, so both factors are bounded and the product does not
+        // overflow.
         let elements = u64::from(self.planes.height) * u64::from(self.planes.width) * self.planes.channels();
         if elements > MAX_ELEMENTS {
             return Err(BindingError::Size { elements });
@@ -124,7 +125,7 @@ impl Binding {
             Some(Patches { kernel: [kh, kw], .. }) => {
                 tensor[2].saturating_mul(u64::from(kh) * u64::from(kw)) == planes[2]
             }
-            // Pixels follow each other row by row; the planes' row length does not matter.
+            // Pixels are contiguous row by row, so the row length of the planes does not matter.
             None => {
                 let pixels = |[rows, columns, _]: [u64; 3]| rows.checked_mul(columns);
                 tensor[2] == planes[2] && pixels(tensor).is_some() && pixels(tensor) == pixels(planes)

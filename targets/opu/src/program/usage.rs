@@ -136,7 +136,7 @@ impl Walk {
     fn memory(&mut self, effects: &Effects) {
         let slots = Access { used: effects.memory.slot, ..effects.memory };
         let Some(extent) = slots.extent() else { return };
-        // The last slot of memory may be cut off.
+        // Memory may end inside its last slot, so the extent is cut off there.
         self.extents.push(Extent { end: extent.end.min(MEMORY_BYTES), ..extent });
         if slots.direction == Direction::Write {
             let written: u64 = slots.runs().map(Extent::bytes).sum();
@@ -222,8 +222,8 @@ mod tests {
         };
         assert_eq!((numbers(0, "ifm"), numbers(0, "ofm")), ((100, 100, 2048), (100, 100, 2048)));
         assert_eq!(numbers(0, "ker"), (4, 4, 36), "64 x 64 weights are four slices");
-        // 14 words, 64 bytes for each of 100 pixels loaded and stored, and the kernel, which is a
-        // segment.
+        // The program moves 14 words, 64 bytes for each of 100 loaded and 100 stored pixels, and
+        // the kernel, which is a segment.
         let words_and_kernel = 14 * 4 + 4096;
         assert_eq!(numbers(0, "dram"), (words_and_kernel + 2 * 6400, words_and_kernel + 2 * 6400, 1 << 32));
         assert_eq!(numbers(50, "dram").0, words_and_kernel + 6400 + 6400 + 50 * 64, "half is stored twice");

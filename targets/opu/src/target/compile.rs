@@ -43,7 +43,7 @@ impl OpuInstance {
         }
         match self.program(graph, options) {
             Err(TargetError::Refused(problems)) => Ok(problems),
-            // Other obstacles to compilation do not concern single nodes.
+            // Other causes of a failed compilation do not concern single nodes.
             _ => Ok(problems),
         }
     }

@@ -152,9 +152,9 @@ impl npukit_target::Machine for OpuMachine {
         let is_cut = ops.last() != Some(&Op::End) && ops.len() < self.loaded.words();
         match (self.has_ended, self.is_followed) {
             (true, true) => self.position,
-            // The step after the last word is the fault of a program without `end`.
+            // If the program has no `end`, the step after its last word is a fault.
             (false, true) => self.loaded.words() + 1,
-            // The machine stops at a word that is not an instruction.
+            // The machine stops at the first word that is not an instruction.
             (_, false) => ops.len() + usize::from(is_cut),
         }
     }
@@ -216,7 +216,7 @@ impl npukit_target::Machine for OpuMachine {
             (view.to_owned(), Shown::new(place, about).with_columns(COLUMNS))
         };
         let mut views = View::grouped(self.program.parts.iter().enumerate().map(shown));
-        // The view of bytes comes last: the views of banks are more informative.
+        // The byte view comes last because the bank views are more informative.
         views.rotate_left(1);
         views
     }
@@ -241,7 +241,7 @@ impl npukit_target::Machine for OpuMachine {
 
     fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
         match self.program.parts[memory] {
-            // Before the first step the buffers are empty.
+            // The buffers are empty before the first step, so they cannot be written.
             part @ Part::Buffer(_) if self.position == 0 => Err(part.not_writable()),
             part => part.write((&mut self.machine, &self.loaded), address, numbers),
         }
@@ -322,7 +322,8 @@ impl Meter {
     ///
     /// Errors: the instruction ends after the last allowed cycle.
     fn begin(&mut self, index: usize, op: &Op) -> Result<(), TargetError> {
-        // An undefined register stops the machine, which reports the fault.
+        // An undefined register stops the machine. The machine reports the fault, so the clock's
+        // error is ignored.
         let _ = self.clock.push(op, &mut |_| ());
         if self.clock.clone().finish(&mut |_| ()).cycles > self.limit {
             return Err(Stopped::limit(index, self.limit, "cycles").error);

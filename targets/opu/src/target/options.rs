@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// All options of this target.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub(super) const OPTIONS: [OptionSpec; 4] = [
     SEGMENTS,
     OptionSpec {

@@ -3,7 +3,7 @@
 use npukit_target::Term;
 
 /// All terms, in alphabetical order.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const TERMS: &[Term] = &[
     Term::new("bank", &[],
         "One of 16 parts of 2^28 bytes of the common memory, which instructions select by number; also either half of a double buffer."),

@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_report_adds_up() {
         let time = report(&program(), &TimeOptions::default()).unwrap();
-        // Tile 100, kernel 64, convolution 400, two stores of 100.
+        // The tile takes 100 cycles, the kernel 64, the convolution 400, and two stores 100 each.
         assert_eq!((&time.clock[..], time.cycles["ideal"]), ("ideal", 764));
         assert!(time.cycles["ideal"] < time.cycles["reference"] && time.cycles.len() == 3);
         let layers: Vec<_> = time.layers.iter().map(|layer| layer.cycles).collect();
@@ -250,7 +250,7 @@ mod tests {
         let program = OpuProgram::new(program, ProgramOrigin::Read);
         let time = program.time(&TimeOptions::default()).unwrap();
         let mut maps = program.memory_maps(&time);
-        // Contents of the first place, with start and end.
+        // Returns the contents of the first place, with start and end.
         let of = |name: &str| -> Vec<(i64, i64, i64)> {
             let map = maps.iter().find(|map| map.name == name).unwrap();
             let (mut at, cycles) = (0, map.cycles_per_column as i64);

@@ -254,13 +254,13 @@ impl Recorder {
         {
             self.note(index, &op, buffer.name(), array);
         }
-        // An instruction with undefined registers faults, and fills no buffer.
+        // An instruction with undefined registers faults and fills no buffer.
         let filled = op
             .effects(machine.registers(), machine.types(), Validity::Corrected)
             .ok()
             .and_then(|effects| effects.writes);
         self.pending = filled.map(|buffer| Pending { index, op: *op, buffer });
-        // The array is only stored to memory, not in a buffer.
+        // A store writes its array only to memory, not to a buffer.
         if let (Op::Store { .. }, Ok(array)) = (op, machine.store_result()) {
             self.note(index, op, "store", &array);
         }
@@ -277,14 +277,14 @@ impl Recorder {
 fn check_fault(case: &FaultCase) -> Result<(), Difference> {
     let expected = (case.fault.index, case.fault.kind.as_str());
     let (mut machine, mut program) = machine(case.types, Arithmetic::Fast, &case.program, &case.memory_init)?;
-    // The machine before the last fetched instruction.
+    // The state of the machine before the last fetched instruction.
     let mut last = (0, machine.clone());
     let result = machine.run(&mut program, &mut |machine, index, _| last = (index, machine.clone()));
     let Err(Fault { instruction, kind }) = result else {
         return Err((format!("fault {} at {}", expected.1, expected.0), format!("{result:?}")));
     };
     same("fault", &expected, &(instruction, kind.name()))?;
-    // An instruction that was not fetched cannot have changed anything.
+    // An instruction that was not fetched cannot have changed the machine.
     if last.0 == instruction { unchanged(&last.1, &machine, &kind) } else { Ok(()) }
 }
 

@@ -17,7 +17,7 @@ fn changed(file: usize, change: impl FnOnce(&mut Vec<u8>)) -> Vec<ArtifactFile> 
     let mut files = write(&program()).unwrap();
     let before = files[file].bytes.clone();
     change(&mut files[file].bytes);
-    // A manifest that is no longer text has no hashes.
+    // A manifest that is no longer text has no hashes to update.
     if let Ok(text) = std::str::from_utf8(&files[0].bytes) {
         files[0].bytes = resealed(text, &[(&before, &files[file].bytes)]).into_bytes();
     }
@@ -164,7 +164,7 @@ fn patches_become_channels() {
     let map = binding.pack(itype, &values).raw;
     let at = |y: usize, x: usize, r: usize, s: usize, c: usize| map[((y * 2 + x) * 9 + r * 3 + s) * 3 + c];
     assert_eq!([at(0, 0, 0, 0, 0), at(0, 0, 1, 1, 0), at(0, 0, 1, 1, 2)], [0, 1, 33]);
-    // Pixel (1, 1), tap (2, 0): row 3, column 1.
+    // Pixel (1, 1) with tap (2, 0) reads row 3, column 1.
     assert_eq!(at(1, 1, 2, 0, 1), 16 + 13 + 1);
     assert_eq!(map.len(), 2 * 2 * 27);
 }

@@ -225,7 +225,7 @@ store 0x3ffc01
 .word 0x00000009
 ";
     let program = written(text);
-    // Two zero bytes are the lower half of the word 0x9 at 0xFFFF0040.
+    // The two zero bytes are the lower half of word 0x9, at 0xFFFF0040.
     let mut machine = filled(&*program, &SPARE);
     fill(&mut *machine, "features.0", 5, &[0; 64]);
     let ran = machine.run(NO_LIMITS).unwrap();
@@ -276,7 +276,7 @@ fn bounds(ifm: [u32; 2], ofm: [u32; 2], stride: [u32; 2], conv: &str) -> [Option
         });
         let linted = OPU.instance(InstanceSpec::Preset(preset)).unwrap().lint_text("p.s", &text, &NoFiles);
         match (&found, linted) {
-            // The sums are not stored, which is a warning.
+            // The text does not store its sums, which is a warning.
             (None, Ok(linted)) => assert!(!linted.findings.iter().any(Finding::is_error)),
             (Some(_), Ok(linted)) => {
                 let found = linted.findings.iter().find(|finding| finding.is_error());

@@ -39,11 +39,11 @@ struct Setup {
 
 #[rustfmt::skip] // A table: three lines per machine.
 const SETUPS: [Setup; 3] = [
-    // Full and partial slots; rows with gaps.
+    // Full and partial slots, and rows with gaps.
     Setup { types: ["int8", "int16", "int8", "int16"], ifm: [2, 2, 64], ofm: [2, 2, 2], slices: 3, pitch: 3,
         plane: [6, 7], stored: [2, 2],
         pool: Pool::NONE },
-    // Contiguous rows; a row of overlapping windows.
+    // Contiguous rows, and a row of overlapping windows.
     Setup { types: ["int16", "int32", "int8", "int16"], ifm: [2, 2, 16], ofm: [2, 2, 64], slices: 1, pitch: 2,
         plane: [5, 4], stored: [2, 1],
         pool: Pool { h: 1, w: 2, stride_h: 1, stride_w: 3 } },
@@ -390,7 +390,7 @@ fn stores_are_what_the_specification_says_in_every_form() {
 #[test]
 fn sums_that_their_type_or_that_of_results_cannot_hold_count_as_saturated() {
     let floats = [-1e60, 1e60, 0.0, 1.0, 1e60, -1.0, 2.0, 3.0];
-    // 32 639.5 / 256 and more is rounded to 128, which exceeds a byte.
+    // From 32639.5 / 256 upward, values are rounded to 128, which exceeds a byte.
     let integers = [-32768.0, 32767.0, 32640.0, 32639.0, -32767.0, -32640.0, 127.0, 0.0];
     for ([itype, otype], values) in [
         (["fp16", "fp16"], floats),
@@ -417,7 +417,7 @@ fn sums_that_their_type_or_that_of_results_cannot_hold_count_as_saturated() {
 fn residuals_cover_what_they_are_added_to() {
     let pool = Pool { h: 2, w: 2, stride_h: 2, stride_w: 2 };
     let sums = [4, 6, 32];
-    // Added before the pooling to [4, 6, 32], after it to [2, 3, 32].
+    // The residual is added before the pooling to [4, 6, 32], or after it to [2, 3, 32].
     for (order, needed, shapes) in [
         (Order::ActResPool, sums, [[4, 6, 32], [5, 7, 64], [3, 6, 32], [4, 5, 32], [4, 6, 16]]),
         (Order::ResActPool, sums, [[4, 6, 32], [5, 7, 64], [3, 6, 32], [4, 5, 32], [4, 6, 16]]),

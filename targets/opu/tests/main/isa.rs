@@ -76,7 +76,7 @@ fn what_would_fault_is_refused_and_has_a_raw_form() {
 
 #[test]
 fn reserved_bits_are_those_that_no_field_has() {
-    // Highest and lowest bit of all fields, by opcode, as in the table of section 2.1.
+    // Highest and lowest bit of all fields, by opcode, as specified in section 2.1.
     let fields = |opcode| match opcode {
         1..=3 | 7 => Some((27, 6)),
         4..=6 => Some((19, 6)),

@@ -60,7 +60,7 @@ fn faults_are_known_before_anything_runs() {
 
 #[test]
 fn what_nobody_writes_is_not_read() {
-    // A tile whose last row is not part of the input.
+    // The last row of this tile is not part of the input.
     let over = changed(|program| {
         program.instructions[0] = Op::ShapeIfm(Shape { h: 3, w: 3, c: 16 });
     });
@@ -103,8 +103,8 @@ fn a_program_that_changes_its_constants_does_not_run_twice() {
     let [once, twice] = [1, 2].map(|times| std::num::NonZeroU32::new(times).unwrap());
     assert!(run(&spoiling, once).is_ok() && run(&program(), twice).is_ok());
     assert!(matches!(run(&spoiling, twice), Err(TargetError::Unrepeatable { time: 2, .. })));
-    // Words are constants too. Bytes that were not read may be overwritten: they are initial
-    // values, not constants.
+    // Instruction words are constants, too. Bytes that were not read are initial values, not
+    // constants, and may be overwritten.
     let words = changed(|program| program.address = 0x2000_0180);
     assert_eq!(found(&lint(&words))[0].0, "overwritten-constant");
     let first = changed(|program| {
@@ -148,7 +148,7 @@ fn words_are_linted_without_an_artifact() {
     let instance = OPU.instance(InstanceSpec::Default).unwrap();
     let mut bytes = npukit_opu::encode_program(&program.instructions, Validity::Corrected).unwrap();
     assert_eq!(instance.lint("double.words", &bytes, None).unwrap(), []);
-    // Bit 31 of `@stride` is reserved; a word after `end` is not an instruction.
+    // Bit 31 of `@stride` is reserved, and a word after `end` is not an instruction.
     bytes[6 * 4 + 3] |= 0x80;
     bytes.extend([0xFF; 4]);
     let findings = instance.lint("double.words", &bytes, None).unwrap();

@@ -49,7 +49,8 @@ struct Tile {
 fn tile() -> impl Strategy<Value = Tile> {
     let channels = (0..3u32, 1..=6u32).prop_map(|(ifm, ofm)| [16 << ifm, 1 << ofm]);
     let byte = prop_oneof![any::<u8>(), Just(0x7F), Just(0x80), Just(0)];
-    // Small exponents keep float patterns finite; others are excluded below.
+    // Small exponents keep float patterns finite. The remaining infinite patterns are excluded
+    // below.
     let shapes = (0..TYPES.len(), channels, [2..6u32, 2..6u32], [1..3u32, 1..3u32]);
     let shift = prop_oneof![-40..40i32, -10..6i32, Just(127), Just(-128)];
     let work = ([shift.clone(), shift], prop::collection::vec((0..3u8, 0..4u32), 1..5), 0..Post::ALL.len());
@@ -166,7 +167,7 @@ fn partial_sums_survive_a_new_kernel_and_a_store() {
 
 #[test]
 fn words_written_over_are_fetched_as_they_are_then() {
-    // The store writes zeros, which are `end`, over the four invalid words after it.
+    // The store writes zeros, which encode `end`, over the four invalid words after it.
     let mut machine = loaded();
     let [store, harmless] =
         [Op::Store { addr: 16 }, Op::ShapeKer { n: 1 }].map(|op| encode(&op, Validity::Corrected).unwrap());
@@ -227,7 +228,7 @@ fn about_to_load(names: [&str; 4]) -> Machine {
 #[test]
 fn what_is_no_finite_number_is_named_with_its_place() {
     let start = (1u64 << 28) + 4 * 64;
-    // Row 2, column 1, channel 6; rows are three slots of 64 elements apart.
+    // The element is row 2, column 1, channel 6. Rows are three slots of 64 elements apart.
     for (op, buffer, element, address) in [
         (Op::LoadIfm { addr: 4 }, Buffer::Ifm, (2 * 2 + 1) * 16 + 6, start + ((2 * 3 + 1) * 64 + 6) * 2),
         (Op::LoadKer { addr: 4 }, Buffer::Ker, 300, start + 300 * 2),
@@ -253,7 +254,7 @@ fn transfers_end_with_the_memory() {
     machine.step(&slot(32)).unwrap();
     let beyond = |last| FaultKind::AddressRange { first: (1 << 32) - 64, last };
     assert_eq!(machine.step(&Op::LoadIfm { addr }).unwrap_err(), beyond(last + 63));
-    // A border clears whole slots of 64 elements.
+    // A border clears whole slots, each of 64 elements.
     assert_eq!(machine.step(&Op::Pad { addr, p: 1 }).unwrap_err(), beyond(last + 191));
     machine.step(&Op::Pad { addr: addr - 3, p: 1 }).unwrap();
 }
@@ -264,7 +265,7 @@ fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
         assert_eq!(encode(&Op::Shift { ifm, bias: 0 }, Validity::Corrected).is_ok(), fits, "{ifm}");
         assert_eq!(encode(&Op::Shift { ifm: 0, bias: ifm }, Validity::Corrected).is_ok(), fits, "{ifm}");
     }
-    // A word can encode 2^40 channels; the message must show the same number.
+    // A word can encode 2^40 channels, and the message must show this number.
     let word = encode(&Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 }), Validity::Corrected).unwrap()
         & !(127 << 20)
         | 40 << 20;
@@ -299,7 +300,7 @@ fn memory_keeps_the_order_of_the_program() {
         Op::MemBias { bank: 0 },
         Op::MemOfm { bank: 0, h: 1, w: 1 },
     ];
-    // Bytes that each load reads, with elements of four bytes; addresses count 64 bytes.
+    // Bytes that each load reads if elements have four bytes. Addresses are in units of 64 bytes.
     for (load, bytes) in [
         (Op::LoadIfm { addr: 0 }, 30 * 30 * 256),
         (Op::LoadKer { addr: 0 }, 9 * 64 * 64 * 4),
@@ -307,20 +308,20 @@ fn memory_keeps_the_order_of_the_program() {
     ] {
         let behind = bytes / 64;
         for (addr, expected) in [(0, true), (behind - 1, true), (behind, false), (1 << 16, false)] {
-            // Loads still in progress at the pad: the loads from far away take longer.
+            // The loads from far away are still in progress at the pad because they take longer.
             let pad = Op::Pad { addr, p: 1 };
             let far = Op::LoadIfm { addr: 1 << 20 };
             let program = [&setup[..], &[far, load, far, pad]].concat();
             assert_eq!(waits(&program, 10, 8), expected, "{} below {addr}", load.mnemonic());
             assert!(!waits(&program, 10, 9), "{}", load.mnemonic());
         }
-        // Bytes below a border are read only after the border was written.
+        // A load of bytes below a border must wait until the border was written.
         for (addr, expected) in [(0, true), (1 << 16, false)] {
             let plane = [Op::MemOfm { bank: 0, h: 30, w: 30 }, Op::Pad { addr, p: 15 }, load];
             assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{}", load.mnemonic());
         }
     }
-    // A border ends with its plane, here of 7 rows of 5 slots.
+    // A border ends together with its plane, which has 7 rows of 5 slots.
     for (addr, expected) in [(7 * 5 * 4 - 1, true), (7 * 5 * 4, false)] {
         let plane = [Op::MemOfm { bank: 0, h: 7, w: 5 }, Op::Pad { addr: 0, p: 2 }, Op::LoadBias { addr }];
         assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{addr}");
@@ -357,7 +358,7 @@ fn every_word_leaves_the_machine_standing() {
     for seed in 0..20_000u32 {
         let word = seed.wrapping_mul(2_654_435_761).rotate_left(seed % 32);
         let opcode = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 22, 23, 24, 25, 26][seed as usize % 17];
-        // Low fields are small, so that some words are legal.
+        // Low fields are kept small, so that some words are legal.
         let word = word & 0x0FF1_C7C0 | opcode;
         if let Ok(op) = npukit_opu::decode(word, Validity::Corrected) {
             let _ = machine.step(&op);

@@ -22,7 +22,7 @@ fn mutated(program: &Program, kind: &str, random: &mut Random) -> Option<(String
     let ops = &mut changed.instructions;
     let last = ops.len() - 1;
     let (at, other) = (random.below(last), random.below(last));
-    // Half of the time, adjacent instructions, which belong to one tile.
+    // In half of the cases, the instructions are adjacent and thus belong to one tile.
     let other = if random.below(2) == 0 { (at + 1).min(last - 1) } else { other };
     let message = match kind {
         "bit" => {
@@ -167,7 +167,7 @@ fn table(name: &str, count: usize) -> BTreeMap<&'static str, Row> {
 #[test]
 #[allow(clippy::print_stdout, reason = "the table is the result of this test")]
 fn what_changes_an_output_is_not_proved() {
-    // `NPUKIT_MUTATIONS=500` makes that many changes; by default there are few.
+    // `NPUKIT_MUTATIONS=500` makes 500 changes. The default number is small.
     let all = std::env::var("NPUKIT_MUTATIONS").ok().map(|count| count.parse::<usize>().unwrap());
     let networks = match all {
         Some(all) => vec![("lenet5", all / 2), ("mlp", all * 3 / 10), ("resnet20v2", all / 5)],

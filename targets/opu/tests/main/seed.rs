@@ -43,7 +43,7 @@ fn post_has_the_fields_of_the_appendix_or_of_the_published_parser() {
         }
         assert_eq!(decode(seed, Validity::Seed), decode(published, Validity::Corrected));
     }
-    // Order 1 without a residual and activation 3 are not in the table.
+    // The table has neither order 1 without a residual nor activation 3.
     for word in [0x059, 0x619] {
         assert!(decode(word, Validity::Seed).is_err(), "{word:#x}");
     }
@@ -92,7 +92,7 @@ fn kernels_have_the_printed_strides_or_are_dense() {
         let printed = rows(&|n, k| n * outputs * inputs + k * outputs);
         let dense = rows(&|n, k| (n * outputs + k) * inputs);
         let held = |preset| loaded(preset, inputs, outputs, slices);
-        // `ker` shows 64 lanes per row.
+        // `ker` shows 64 lanes in each row.
         let lanes = |rows: Vec<i64>| -> Vec<i64> {
             rows.chunks(inputs as usize)
                 .flat_map(|row| row.iter().copied().chain(std::iter::repeat(0)).take(64))
@@ -114,8 +114,8 @@ fn pads_have_the_printed_stride_or_whole_rows() {
         let bytes = held(&*machine, "memory", 0, 1024).unwrap();
         (0..1024).filter(|&byte| bytes[byte] == 0).collect()
     };
-    // Rows of three slots of 64 bytes begin 3 bytes apart: 0 to 191, then 3 to 66 and 131 to 194,
-    // then 6 to 197.
+    // Rows of three 64-byte slots begin 3 bytes apart. They cover 0 to 191, then 3 to 66 and 131 to
+    // 194, then 6 to 197.
     assert_eq!(cleared("reference+seed"), (64..64 + 198).collect::<Vec<_>>());
     let pixel = 64 + 4 * 64;
     let around = (64..pixel).chain(pixel + 64..64 + 9 * 64);

@@ -20,7 +20,7 @@ const SUITE: Suite = Suite {
     text: Text::Stage("asm"),
     // Units of 8 bits.
     tolerance: 0.05,
-    // The graph computes in single precision.
+    // The graph is computed in single precision.
     floats: 1e-5,
     counters: &[],
     operands_with_effect: 0.5,

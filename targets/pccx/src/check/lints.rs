@@ -1,6 +1,6 @@
 //! Lints of [`mod@crate::check`]: [`LINTS`].
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 mod table {
 npukit_target::lints! {
     DEAD_CONFIGURATION = "dead-configuration", [Warning]: "a shape is set again before its first use";

@@ -27,7 +27,8 @@ pub(super) fn unread(ops: &[Op], looked_at: &[Values], is_all: bool) -> Vec<Find
         read.for_each(|values| read_all(&mut l2, values));
         if let Some(values) = access.writes {
             l2.write_run(index, whole_words(values));
-            // A partly written word keeps other values, whose origin is unknown.
+            // A partly written word keeps other values. The origin of these values is unknown, so
+            // the word is not reported.
             if !values.count.is_multiple_of(WORD_LANES) {
                 l2.forgive(index);
             }

@@ -37,7 +37,7 @@ impl ExternalMemory {
         let (mut now, mut left) = (start, cycles as f64);
         while left > 0.0 {
             let (free, until) = self.free(now);
-            // Fraction of the transfer's own rate that is available.
+            // The share of the transfer's own rate that is available.
             let share = (free / wanted).clamp(0.0, 1.0);
             let end = until.min(now.saturating_add((left / share).ceil() as u64));
             self.taken.push(Taken { start: now, end, bytes_per_cycle: share * wanted });
@@ -72,7 +72,8 @@ mod tests {
         // Two pairs of ports and the coherent port need 50 bytes per cycle.
         assert_eq!(memory.delay(0, 1000, 20_000), 0);
         assert_eq!(memory.delay(0, 1000, 20_000), 0);
-        // 8 bytes per cycle for 1000 cycles, then 2000 bytes at 10.
+        // The transfer moves 8 bytes per cycle for 1000 cycles, and then 2000 bytes at 10 per
+        // cycle.
         assert_eq!(memory.delay(0, 1000, 10_000), 200);
         // 48 bytes per cycle wait for all of them; earlier transfers are served first.
         assert_eq!(memory.delay(1100, 10, 480), 10 * 10 / 38 + 1);

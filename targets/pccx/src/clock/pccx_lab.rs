@@ -74,7 +74,7 @@ pub fn contended_dma_cycles(bytes: u64, active_cores: u64) -> u64 {
 }
 
 /// Calls of the generator before the first tile, with their cycles.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const CALLS: [(&str, u64); 8] = [
     ("uca_init",                820),
     ("uca_alloc_buffer",       2520),

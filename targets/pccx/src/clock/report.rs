@@ -157,7 +157,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             vectors: span.cost.values,
             cycles: end - before,
             compute: span.cost.macs.div_ceil(rate),
-            // Weights and windows of the host come through different ports, at the same time.
+            // Weights and the host's windows use different ports, which work at the same time.
             memory: [weights, host].map(|cycles| cycles as u64),
             span: CycleSpan::of(first, span.end.saturating_sub(first)),
         }
@@ -195,8 +195,8 @@ fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
     let mut waits: BTreeMap<Wait, u64> = BTreeMap::new();
     let mut free = 0;
     for span in timeline.spans.iter().filter(|span| span.engine == engine) {
-        // Cycles from the end of the previous instruction to this start count for this
-        // instruction's reason.
+        // The cycles between the end of the previous instruction and this start are attributed to
+        // this instruction's reason to wait.
         let idle = span.start.saturating_sub(free);
         if idle > 0 {
             *waits.entry(span.wait).or_default() += idle;

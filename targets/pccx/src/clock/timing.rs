@@ -70,7 +70,7 @@ impl Cost {
         match op.engine() {
             Engine::Dispatch => Bound::Issue,
             Engine::Memcpy if self.host_bytes > 0 => Bound::Host,
-            // If several parts are equal, the last one is named.
+            // If several parts take equally long, the last one is reported.
             _ => parts.into_iter().max_by_key(|(cycles, _)| *cycles).map_or(Bound::Issue, |(_, bound)| bound),
         }
     }
@@ -177,7 +177,7 @@ fn gemm(config: &Config, banks: &Banks, mac: &Mac) -> Cost {
     let columns = n.div_ceil(array.columns);
     let tiles = columns * k.div_ceil(array.rows);
     let in_l2 = words_in_l2(config, banks, mac);
-    // A weight has 4 bits; L2 delivers one word per cycle.
+    // A weight has 4 bits, and L2 delivers one word per cycle.
     let rate = match in_l2 {
         Some(_) => WORD_BYTES as f64,
         None => timing.weight_bytes_per_cycle(array.ports),
@@ -204,7 +204,7 @@ fn cvo(timing: &Timing, cvo: &Cvo) -> Cost {
     let unit = &timing.cvo;
     let latency = unit.latency[usize::from(cvo.cvo_func.code())];
     let reduces = cvo.cvo_func == CvoFunc::ReduceSum;
-    // The bridge reads a word, then takes its elements one by one, without overlap.
+    // The bridge reads a word and then takes its elements one by one. The two steps do not overlap.
     let read = match reduces {
         true => unit.reduce_element * length,
         false => (timing.l2_latency + WORD_LANES as u64) * words(length),
@@ -285,8 +285,8 @@ mod tests {
     fn gemm_by_the_documents_formula() {
         let many = banks(Shape::new(128, 1, 2048), Shape::new(0, 128, 2048));
         let cost_of = |banks: &Banks| cost(&reference(), banks, &Op::Gemm(Mac::default()));
-        // 128 tiles; 128 rows take longer than 51.2 cycles of weights. Two drains for each of two
-        // columns.
+        // There are 128 tiles. In each, 128 rows take longer than 51.2 cycles of weights. Each of
+        // two columns is drained twice.
         assert_eq!(cost_of(&many).compute, 128 * (128 + 64) + 16);
         assert_eq!(cost_of(&many).total(), cost_of(&many).load + 128 * 192 + 16 + cost_of(&many).store);
         let few = banks(Shape::new(16, 1, 2048), Shape::new(0, 128, 2048));

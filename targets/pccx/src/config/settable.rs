@@ -30,7 +30,7 @@ pub fn from_tree(config: Config, tree: Value) -> Result<Config, String> {
     let base = config.on_its_board();
     let is_same = changed.timing.core_mhz == base.timing.core_mhz;
     let stated = base.system.and_then(|system| system.clock_source());
-    // Without a source, the clock is from the cycle model.
+    // Without a source of its own, the clock frequency is the cycle model's.
     let source = if is_same { stated } else { Some(SET_BY_NAME.to_owned()) };
     let core_mhz = Some(changed.timing.core_mhz);
     let system = source.map(|source| System { core_mhz, source: Some(source), ..System::default() });

@@ -220,7 +220,7 @@ impl Memcpy {
 impl Cvo {
     fn access(&self) -> Access {
         let length = usize::from(self.length);
-        // SCALE has its scalar in a separate word before the vector.
+        // SCALE reads its scalar from a separate word before the vector.
         let reads = match self.cvo_func {
             CvoFunc::Scale => {
                 [Some(Values::new(self.src_addr, 1)), Some(Values::new(self.src_addr + 1, length))]

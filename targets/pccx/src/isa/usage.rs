@@ -82,8 +82,7 @@ impl Use {
 impl From<&Access> for Use {
     fn from(access: &Access) -> Self {
         let reads = match access.reads.map(|values| values.and_then(Words::of)) {
-            // Adjacent parts of one operand are one range, so that a finding names all of its
-            // words.
+            // Adjacent parts of one operand are merged, so that a finding names all of its words.
             [Some(first), Some(second)] if first.end == second.first => {
                 [Some(Words { end: second.end, ..first }), None]
             }

@@ -342,7 +342,7 @@ impl Code {
         for start in (0..length).step_by(CVO_LENGTH) {
             let words = (start / WORD_LANES) as u32;
             let (part, sums) = ((length - start).min(CVO_LENGTH), cvo_func == CvoFunc::ReduceSum);
-            // Sums of parts are accumulated in one word.
+            // The sums of all parts are accumulated in one word.
             let flags = CvoFlags { accm: flags.accm || (sums && start > 0), ..flags };
             let dst_addr = if sums { dst } else { dst + words };
             let (src_addr, length) = (src + words, part as u16);
@@ -387,8 +387,8 @@ impl Code {
         let words = values.div_ceil(WORD_LANES);
         for start in (0..words).step_by(MAX_WORDS) {
             let part = (words - start).min(MAX_WORDS);
-            // The shape of a short vector is its number of values, that of a long one its number of
-            // words.
+            // A short vector's shape is its number of values. A long vector's shape is its number
+            // of words.
             let shape = match values {
                 ..=MAX_WORDS => Shape::new(1, 1, values as u16),
                 _ => Shape::new(1, part as u16, WORD_LANES as u16),
@@ -572,8 +572,8 @@ mod tests {
             assert_eq!(code.store(region), Place { window: 0, unit: 20 });
         });
         assert_eq!(stored, parts(to_host(0), to_host(65_535)));
-        // A part that fits a window stays in one; the next part is in another, whose number is in
-        // the operand of the host side.
+        // A part that fits a window uses only that window. The next part uses another window, which
+        // the host-side operand numbers.
         let second = moved(|code| {
             code.from_l2.take(8 * 131_000);
             code.store(Region { base: 1, values: 8 * 100 });

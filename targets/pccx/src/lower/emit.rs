@@ -142,8 +142,8 @@ impl<'a> Lowering<'a> {
             if self.code.is_brought(image) {
                 continue;
             }
-            // They begin at an even word. Words 0 and 2 cannot be encoded, as their slot value 1
-            // means streaming.
+            // The weights begin at an even word. Words 0 and 2 cannot be encoded because their slot
+            // value 1 means streaming.
             let values = (self.code.words_of(image) + 4) * WORD_LANES;
             let Some(region) = self.memory.allocate(values) else { continue };
             self.owners.insert(region.base, 1);
@@ -292,7 +292,7 @@ impl<'a> Lowering<'a> {
     pub fn take(&mut self, operand: ValueId) -> Result<Option<Region>, LowerError> {
         let region = self.fetch(operand)?;
         let alone = self.owners.get(&region.base) == Some(&1) && self.next_use(operand).is_none();
-        // An operand that a step uses twice cannot be overwritten.
+        // An operand that a step uses twice must not be overwritten.
         let once = self.pinned.iter().filter(|id| **id == operand).count() <= 1;
         if alone && once && self.graph.constant(operand).is_none() {
             self.in_l2.remove(&operand);

@@ -17,15 +17,15 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     }
     let mut syncs: Vec<usize> = host_ops.iter().map(|op| op.position as usize).collect();
     syncs.dedup();
-    // Goes backwards, so that the next use of each word and engine is known.
+    // The loop goes backwards, so that the next use of each word and engine is known.
     let mut later = Later::default();
     for index in (0..ops.len()).rev() {
         if is_async(&ops[index]) {
             let next = syncs.partition_point(|&sync| sync <= index);
             // Default: after the last host step, the end of the program waits.
             let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
-            // The nearest event decides; if one instruction both conflicts and waits, the conflict
-            // wins.
+            // The nearest event decides. If one instruction both conflicts and waits, the conflict
+            // takes precedence.
             let waits = later.waits.get(&ops[index].engine()).map_or(end, |&wait| end.min(wait + 1));
             if later.touches_before(&uses[index], waits) {
                 synchronise(&mut ops[index]);
@@ -202,12 +202,13 @@ mod tests {
             (vec![load(100), far], vec![], vec![load(100), far]),
             (vec![load(100), near], vec![], vec![sync(load(100)), near]),
             (vec![load(100), Op::Kick, near], vec![], vec![sync(load(100)), Op::Kick, near]),
-            // The host waits directly before or after it, but not elsewhere.
+            // A wait of the host is sufficient directly before or after the load, but not
+            // elsewhere.
             (vec![load(100), near], vec![1], vec![load(100), near]),
             (vec![load(100), near], vec![0], vec![sync(load(100)), near]),
             (vec![load(100), near], vec![2], vec![sync(load(100)), near]),
-            // A synchronous instruction of the same engine waits for it, too; one of another engine
-            // does not.
+            // A synchronous instruction of the same engine also waits for the load. An instruction
+            // of another engine does not.
             (vec![load(100), sync(load(0)), near], vec![], vec![load(100), sync(load(0)), near]),
             (
                 vec![load(100), sync(function(0)), near],
@@ -215,7 +216,7 @@ mod tests {
                 vec![sync(load(100)), sync(function(0)), near],
             ),
             (vec![load(100), load(0), near], vec![], vec![sync(load(100)), load(0), near]),
-            // Only the last of several asynchronous instructions must be synchronous.
+            // If several asynchronous instructions precede, only the last must be synchronous.
             (vec![load(100), load(104), near], vec![], vec![sync(load(100)), sync(load(104)), near]),
             (
                 vec![load(92), load(100), near, function(92)],

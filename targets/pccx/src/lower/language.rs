@@ -207,7 +207,7 @@ impl Language {
         let taken = taken.filter_map(|(layer, part)| Some(((layer, part), model.take_rows(part, layer)?)));
         let mut taken: Vec<((Option<usize>, Part), npukit_graph::language::Rows)> = taken.collect();
         taken.retain(|(key, _)| !self.matrices.contains_key(key));
-        // The memory of a matrix is free when the machine's weights have been made of it.
+        // The matrix's memory is freed as soon as the machine's weights have been made from it.
         let one = |(key, rows)| -> Result<_, LowerError> {
             let (layer, part): (Option<usize>, Part) = key;
             let form = if part == Part::Head { self.options.head } else { self.options.form };
@@ -293,7 +293,8 @@ impl Language {
     pub fn step(&self, position: usize, left: usize) -> [usize; 2] {
         let of = self.model.description();
         let tile = left.min(self.options.tile).min(Self::most_rows(of)).max(1);
-        // All rows of a program have equally many full CVO instructions.
+        // The tile is shortened so that all rows of a program have the same number of full CVO
+        // instructions.
         let tile = tile.min(CVO_LENGTH - position % CVO_LENGTH);
         let end = position + tile;
         let whole = end.next_multiple_of(CVO_LENGTH);

@@ -19,7 +19,7 @@ impl Layers {
         let mut folds = Folds::of(graph, options);
         loop {
             let layers = Self::folded(graph, options, folds.clone(), l2_words as usize);
-            // A host step keeps the gains of its norm.
+            // A step that the host computes keeps the gains of its norm.
             if !folds.forget_of_host(&layers.steps) {
                 return layers;
             }
@@ -161,7 +161,7 @@ impl Layers {
             let Some((maker, id, product)) = found else { continue };
             let Step { nodes, operands, results, .. } = last.clone();
             let Some(mut step) = steps[maker].take() else { continue };
-            // A constant that is merged into the bias is not an operand.
+            // A constant that is merged into the bias is no longer an operand.
             let others = operands.into_iter().filter(|&other| other != id && product.adds);
             step.operands.extend(others);
             step.nodes.extend(nodes);
@@ -204,7 +204,7 @@ impl Layers {
             return None;
         }
         let sum: Vec<f32> = more.iter().enumerate().map(|(i, more)| more + own[i % own.len()]).collect();
-        // Equal rows are stored once if a row is whole words.
+        // If a row is whole words, equal rows are stored only once.
         let is_row = n.is_multiple_of(WORD_LANES) && sum.chunks_exact(n).all(|row| row == &sum[..n]);
         let sum = if is_row { sum[..n].to_vec() } else { sum };
         let name = format!("{} and {}", self.graph.value(bias).name, self.graph.value(other).name);
@@ -221,7 +221,8 @@ impl Layers {
             }
             let here = match &step.work {
                 Work::Host(_) | Work::Convolution(_) => &[],
-                // The host turns keys and values into weights.
+                // Keys and values are not read as operands, because the host turns them into
+                // weights.
                 Work::Attention(_) | Work::Live(_) => &step.operands[..1],
                 _ => &step.operands[..],
             };
@@ -254,7 +255,8 @@ fn attentions(graph: &Graph, options: &Options) -> (BTreeMap<NodeId, Attention>,
                 unfit.extend(nodes.map(|id| (id, (reason, options.kv == Kv::Npu))));
             }
             Some(Err(Unfit { nodes, reason })) => {
-                // A selection by a product with constants has no keys: its values stay unchanged.
+                // A selection is a product with constants. It has no keys, so its values stay
+                // unchanged.
                 let products = nodes.iter().filter(|id| matches!(graph.node(**id).op, Op::MatMul(_))).count();
                 let live = options.kv == Kv::Npu && products > 1;
                 unfit.extend(nodes.into_iter().map(|id| (id, (reason.into(), live))));

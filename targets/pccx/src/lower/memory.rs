@@ -99,7 +99,7 @@ mod tests {
         memory.release(first);
         assert_eq!(memory.allocate(32).map(|region| region.base), Some(6));
         assert_eq!((memory.maximum, memory.aggregate), (7, 10));
-        // The gap of the first region is used for the next one that fits.
+        // The gap that the first region leaves is used for the next region that fits.
         assert_eq!(memory.allocate(16), Some(first));
         assert_eq!((memory.maximum, memory.aggregate), (10, 13));
     }

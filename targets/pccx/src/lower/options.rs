@@ -161,7 +161,7 @@ pub struct Options {
 }
 
 /// All options of this target.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const OPTIONS: [OptionSpec; 13] = [
     SEGMENTS,
     OptionSpec {
@@ -364,7 +364,8 @@ impl Options {
             Rotations::Host => "host",
         };
         let weight_bits = match self.weight_bits {
-            // A choice that depends on the model and its samples is repeated by compiling again.
+            // A choice that depends on the model and its samples is not stored: compiling again
+            // repeats it.
             WeightBits::Bits4 | WeightBits::Fitting | WeightBits::Steps { is_auto: false, .. } => None,
             WeightBits::Bits8 => Some(("weight_bits", "8")),
             WeightBits::Auto | WeightBits::Steps { is_auto: true, .. } => Some(("weight_bits", "auto")),

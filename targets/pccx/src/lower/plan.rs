@@ -46,7 +46,7 @@ impl Plan {
         for (index, layer) in layers.iter().enumerate() {
             let start = self.placed.partition_point(|placed| placed.layer < index);
             let end = self.placed.partition_point(|placed| placed.layer <= index);
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ = writeln!(text, "{}", layer.name);
             let mut lines: Vec<String> = Vec::new();
             for line in self.placed[start..end].iter().map(Placed::print) {
@@ -81,7 +81,7 @@ mod tests {
         plan.allocate(0, x);
         plan.allocate(0, y);
         plan.hold(0, x, "x");
-        // The result takes the place of its operand.
+        // The result overwrites its operand in the same region.
         plan.hold(1, x, "y");
         plan.allocate(1, y);
         plan.allocate(1, y);

@@ -116,7 +116,7 @@ pub fn resolve_without(
     plain.outputs.truncate(graph.outputs.len().saturating_sub(kept));
     let mut choice = resolve(config, &plain, options, samples)?;
     let WeightBits::Steps { wide, .. } = &mut choice.options.weight_bits else { return Ok(choice) };
-    // More outputs may split a step, so products are identified by their nodes.
+    // Additional outputs may split a step, so products are identified by their nodes.
     let products = |graph| products(config, graph, options, Wide::IntegersOfEightBits).into_iter();
     let of_plain = products(&plain).filter(|product| wide.contains(&product.step));
     let nodes: BTreeSet<NodeId> = of_plain.flat_map(|product| product.nodes).collect();
@@ -176,7 +176,7 @@ fn by_samples(
 ) -> Result<Choice, ChoiceError> {
     let products = products(config, graph, options, Wide::LoseByFourBits);
     let macs: u64 = products.iter().map(|product| product.macs).fold(0, u64::saturating_add).max(1);
-    // One run per product, both extremes, and a bisection.
+    // The search takes one run per product, two runs for the extremes, and a bisection.
     let runs = products.len() as u64 + 8;
     let affordable = MAX_MACS / macs.saturating_mul(2).saturating_mul(runs).max(1);
     let count = affordable.clamp(1, MAX_SAMPLES).min(samples.tensors.len() as u64) as usize;

@@ -101,7 +101,7 @@ impl Product {
     /// Whether the results can be divided by a number per row.
     pub fn takes_quotient(&self) -> bool {
         let [m, _, n] = self.size;
-        // One row works like several rows, which begin at whole words.
+        // A single row needs no alignment; several rows must begin at whole words.
         let has_rows = n.is_multiple_of(WORD_LANES) || m == 1 && n < WORD_LANES;
         self.bias.is_none() && !self.adds && !self.softmax && has_rows
     }

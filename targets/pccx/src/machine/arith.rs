@@ -266,7 +266,7 @@ impl<const LITERAL: bool> Arithmetic for Patterns<LITERAL> {
         let row = |row| {
             let quantized = quantize(row);
             let scales = quantized.scales();
-            // A row with infinities or NaNs gives only NaN.
+            // A row that contains infinities or NaNs gives only NaN.
             let scales = if quantized.is_special() { vec![f32::NAN; scales.len()] } else { scales };
             BlockRow::new(&quantized.values, &scales)
         };

@@ -29,7 +29,7 @@ pub fn bf(value: f32) -> u16 {
         return NAN;
     }
     let bits = value.to_bits();
-    // A carry out of the fraction increments the exponent, and turns the largest number into
+    // A carry out of the fraction increments the exponent. For the largest number, this gives
     // infinity.
     let rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16;
     if exponent(rounded) == 0 { rounded & SIGN } else { rounded }
@@ -45,11 +45,11 @@ pub fn bf_of_double(value: f64) -> u16 {
     if size < SMALLEST {
         return sign | if size >= ROUNDS_TO_SMALLEST { 0x0080 } else { 0 };
     }
-    // Number of fraction bits that are dropped; 7 remain.
+    // Number of fraction bits that are dropped. BF16 keeps 7.
     const DROPPED: u32 = 52 - 7;
     let bits = size.to_bits();
     let rounded = (bits + (1 << (DROPPED - 1)) - 1 + (bits >> DROPPED & 1)) >> DROPPED;
-    // Converts the exponent's bias from double precision to BF16.
+    // The subtraction converts the exponent's bias from double precision to BF16.
     let code = rounded - ((1023 - 127) << 7);
     sign | (code.min(INFINITY.into()) as u16)
 }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn doubles_are_rounded_once() {
-        // Just above a tie; rounding to f32 first would give exactly the tie.
+        // The value is just above a tie. Rounding to f32 first would give exactly the tie.
         let above = f64::from(f32::from_bits(0x3F80_8000)) + 1e-12;
         assert_eq!((bf(above as f32), bf_of_double(above)), (0x3F80, 0x3F81));
         assert_eq!((bf_of_double(1e300), bf_of_double(-1e300)), (INFINITY, 0xFF80));

@@ -307,7 +307,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         let Some(op) = self.program.code.get(index) else { return Ok(()) };
         self.banks.step(op);
         if op.takes_weights(&self.banks) {
-            // Without weights, the instruction faults: `FaultKind::NoWeight`.
+            // Without weights, the instruction itself reports the fault `FaultKind::NoWeight`.
             if let Some(&number) = self.program.bindings.get(self.products)
                 && let Some(image) = self.find_image(number)
             {
@@ -393,7 +393,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
             }
             HostStep::Patches { slot, patches, window } => self.patches(index, *slot, *patches, window),
             &HostStep::Compute { node } => self.compute(index, node),
-            // The machine executes instructions sequentially.
+            // A wait has no effect because the machine executes instructions sequentially.
             HostStep::Wait => Ok(()),
             &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
             &HostStep::Scales { slot, start, image } => self.scales(index, slot, start, image),
@@ -517,7 +517,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         if part.end > A::shape(&tensor).iter().product() {
             return Err(self.wrong(index, slot, &tensor, "more elements"));
         }
-        // Without this reference, the values change in place.
+        // Removing the slot's reference lets the values change in place, without a copy.
         self.slots.remove(&slot);
         let values = A::into_floats(tensor);
         let mut values = values.map_err(|tensor| self.wrong(index, slot, &tensor, "floats"))?;

@@ -64,7 +64,7 @@ impl AsmProgram for AssembledProgram {
 
 /// Returns the instructions before which the host waits.
 pub(super) fn waits(experiment: &Experiment) -> Vec<u32> {
-    // The number of instructions, 8 bytes each, fits 32 bits.
+    // The cast loses nothing: the number of 8-byte instructions fits 32 bits.
     experiment.waits.iter().map(|wait| wait.position as u32).collect()
 }
 

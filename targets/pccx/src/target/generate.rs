@@ -131,7 +131,7 @@ impl Decoder {
         let results = Session::new(&mut self.machine, &executable.program, &executable.host)?.run(&inputs)?;
         let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
         let mut logits = floats(&results[0]);
-        // Logits of the last token.
+        // Keeps only the logits of the last token.
         logits.drain(..logits.len() - vocabulary);
         let heads = self.model.config().kv_heads;
         for (cache, own) in self.caches.iter_mut().zip(results.iter().skip(1).take(2 * layers)) {

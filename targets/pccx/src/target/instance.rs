@@ -161,7 +161,7 @@ impl PccxInstance {
             let mut text = locked(&decoder);
             text.keep(keep);
             let Taken { logits, cycles } = text.take(new, all).map_err(TargetError::failed)?;
-            // A program is copied only if it is needed.
+            // The closure copies a program only when the caller needs it.
             let (decoder, make) = (Arc::clone(&decoder), make.clone());
             let program = text.last().map(|last| -> MakeProgram {
                 Box::new(move || {

@@ -145,12 +145,13 @@ impl LanguageDecoder {
             return Err(DecoderError::TooLong { position: before, found: tokens.len(), limit }.into());
         }
         self.tokens.extend(tokens);
-        // A longer text may change the rotations of all tokens; then all are processed again.
+        // A longer text may change the rotations of all tokens. All tokens must then be processed
+        // again.
         let again = before > 0 && (self.text.is_empty() || of.rotations_differ(before, after));
         if again {
             self.text = SessionState::default();
         }
-        // In a thread of rayon's pool, smaller products are worth several threads.
+        // In a thread of rayon's pool, even smaller products are worth several threads.
         let taken = rayon::scope(|_| self.process(if again { 0 } else { before }, before, all));
         if taken.is_err() {
             self.reset();
@@ -176,7 +177,7 @@ impl LanguageDecoder {
                     taken.cycles += cycles;
                     position += count;
                 }
-                // Fewer tokens at once need less room.
+                // The program needs less of L2 if it processes fewer tokens at once.
                 Err(GenerateError::Lower(LowerError::L2Full { .. })) if count > 1 => self.tile = count / 2,
                 Err(error) => return Err(error),
             }
@@ -202,7 +203,7 @@ impl LanguageDecoder {
         self.text.take_caches(&mut state);
         let mut logits = Vec::new();
         for row in results? {
-            // Outputs of these programs are floats.
+            // All outputs of these programs are floats.
             logits.extend(row.as_f32().into_iter().flatten());
         }
         self.language.model().description().cap_logits(&mut logits);

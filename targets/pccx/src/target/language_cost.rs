@@ -151,7 +151,7 @@ impl LanguageCost {
             let key = (Rows::Tokens(count), room, logits);
             if group.as_ref().is_none_or(|group| group.key != key) {
                 let template = match self.language.unchecked(key.0, room, logits) {
-                    // Fewer tokens at once need less room.
+                    // The program needs less of L2 if it processes fewer tokens at once.
                     Err(LowerError::L2Full { .. }) if count > 1 => {
                         tile = count / 2;
                         continue;
@@ -175,7 +175,8 @@ impl LanguageCost {
     pub fn decode(&self, context: usize, batch: usize) -> Result<LanguageStep, LowerError> {
         let (position, mut tally) = (context.saturating_sub(1), Tally::default());
         if self.description.rotations_differ(position, context) {
-            // The rotations of all tokens change with the length.
+            // These rotations depend on the text's length, so all tokens must be processed for each
+            // new one.
             return Ok(self.texts([position, context])?.step(&self.config, 1, batch));
         }
         let [_, room] = self.language.step(position, 1);

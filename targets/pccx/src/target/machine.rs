@@ -323,7 +323,7 @@ impl npukit_target::Machine for PccxMachine {
                 done.map_err(TargetError::failed)?;
             }
             Running::Assembly(machine) => {
-                // An assembly program's machine tracks the host's waits itself.
+                // In an assembly program, the machine tracks the host's waits.
                 let Happens::Instruction(index) = happens else {
                     self.position += 1;
                     return Ok(remarks);
@@ -347,7 +347,7 @@ impl npukit_target::Machine for PccxMachine {
                 return Err(Stopped::uncounted("the time of the host between instructions is unknown"));
             }
         };
-        // At the end of a run the host waits, because it reads all results.
+        // At the end of a run, the host waits because it reads all results.
         let (ran, _) = run_steps(self, limits, |_, index| match beyond {
             Some((limit, first)) if index == first => Err(Stopped::limit(index, limit, "cycles").error),
             _ => Ok(()),

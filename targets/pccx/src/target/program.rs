@@ -89,7 +89,7 @@ impl PccxProgram {
 
     fn result(&self, results: Vec<Tensor>) -> RunResult {
         let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
-            // The machine's number for a real value is its BF16 pattern.
+            // The machine stores a real value as its BF16 pattern.
             let bits = |&value: &f64| i32::from(crate::machine::bf16::bf(value as f32));
             let raw = values.reals().iter().map(bits).collect();
             Output { name: self.host().graph.value(id).name.clone(), values, raw }
@@ -258,7 +258,8 @@ impl PccxProgram {
         let of_host = host.layers.iter().filter(|layer| layer.host.is_some());
         let info = ProgramInfo::new(report, self.ports(&host.graph.inputs), self.ports(&host.graph.outputs));
         ProgramInfo {
-            // The clock counts the transfers through the coherent port.
+            // The clock already includes transfers through the coherent port, so no bytes are added
+            // here.
             host: HostWork { elements: self.host_elements(), copied_bytes: Some(0) },
             layers: host.layers.iter().map(layer).collect(),
             host_macs: of_host.map(|layer| layer.macs).fold(0, u64::saturating_add),
@@ -278,7 +279,7 @@ impl Compiled for PccxProgram {
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         let mut program = self.executable.program.clone();
         if !self.host().graph.values.is_empty() {
-            // The files do not contain the timing, which their reader cannot know.
+            // Readers of the files do not know the timing, so the files do not contain it.
             let mut host = self.host().clone();
             host.warnings.extend(self.forgotten());
             program.extras.extend(host.sections());

@@ -3,7 +3,7 @@
 use npukit_target::Term;
 
 /// All terms in alphabetical order.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const TERMS: &[Term] = &[
     Term::new("constant bank", &["fmap bank", "weight bank"],
         "64 entries of three numbers, written by MEMSET, which other instructions refer to by index: shapes of activations and transfers, and of weights."),

@@ -64,7 +64,7 @@ pub fn estimates(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let products = file.gemm.into_iter().enumerate().map(|(index, case)| {
         let Gemm { m, n, k, bytes_per_element: bytes, .. } = case;
         let intensity = pccx_lab::arithmetic_intensity(m, n, k, bytes);
-        // The JSON reader may be off by one in the last bit of a float.
+        // The JSON reader may read a float with an error of one in its last bit.
         let same = (intensity - case.arithmetic_intensity).abs() <= f64::EPSILON * intensity;
         let intensity = if same { case.arithmetic_intensity } else { intensity };
         let got =

@@ -48,12 +48,12 @@ fn programs_survive_their_bytes_and_run() {
     assert_eq!(write(&again).unwrap(), bytes);
     let mut machine = Machine::new(&Config::preset(again.preset()).unwrap()).unwrap();
     again.bind(&mut machine).unwrap();
-    // 1, 2 and 3 as BF16, in the second unit.
+    // The input is 1, 2 and 3 as BF16, in the second unit of the window.
     let input: Vec<u8> = [0x3F80_u16, 0x4000, 0x4040].into_iter().flat_map(u16::to_le_bytes).collect();
     machine.window_mut(Direction::HostToL2, 0).unwrap()[16..22].copy_from_slice(&input);
     machine.run(&again.code, &mut |_| ()).unwrap();
     let output = machine.window(Direction::L2ToHost, 0).unwrap();
-    // (1 + 4 + 9) / 2 = 7 and 2 * (-4 + 10 - 18) = -24.
+    // The expected outputs are (1 + 4 + 9) / 2 = 7 and 2 * (-4 + 10 - 18) = -24.
     assert_eq!(output[..4], [0xE0, 0x40, 0xC0, 0xC1]);
 }
 
@@ -180,7 +180,7 @@ fn memh_carries_the_words() {
     );
     let many = read_memh("a.memh", &"x\n".repeat(103)).unwrap_err();
     assert_eq!((many.errors.len(), many.more), (100, 3));
-    // The assembler recognizes the format by the file name.
+    // The assembler recognizes the format from the file name.
     let instance = PCCX.instance(InstanceSpec::Default).unwrap();
     assert_eq!(instance.assemble("a.memh", &text, &npukit_target::NoFiles).unwrap().instructions, 5);
     assert!(instance.assemble("a.s", &text, &npukit_target::NoFiles).is_err());

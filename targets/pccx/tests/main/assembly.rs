@@ -125,7 +125,7 @@ fn waits_are_known_before_a_run() {
     assert_eq!((codes(&unwaited), codes(&waited)), (vec!["unfenced-access"], vec![]));
     assert_eq!(instance.assemble("p.s", &waited, &NoFiles).unwrap().warnings, Vec::<String>::new());
     assert!(program("reference", &unwaited).text().warnings[0].contains("line 4"));
-    // In a repetition, each wait has a separate position.
+    // In a repetition, each wait has its own position.
     let repeated = format!("{SHAPES}.rept 3\n{LOAD}.wait\n{USE}.endr\n");
     assert!(
         codes(&repeated).iter().all(|code| *code == "unread-result"),
@@ -185,7 +185,7 @@ fn weights_are_given_or_named() {
         "takes row 1 of `weights.0`, which nothing has filled; takes row 1 of `scales.0`, which nothing has filled; it \
          reads as 0"
     );
-    // 64 times 1 times 7, times a half.
+    // The result is 64 times 1 times 7, times one half.
     let results = part.read(place(&*part, "l2"), 0, 1).unwrap();
     assert_eq!((part.real(0, results[0]), results[1]), (Some(224.0), 0));
 }

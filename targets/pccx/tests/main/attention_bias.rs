@@ -11,7 +11,7 @@ use crate::net::{ATTENTION, Net, instances, reasons, run_with};
 fn attention(net: &mut Net, rows: usize, between: impl FnOnce(&mut Net, ValueId) -> ValueId) -> ValueId {
     let queries = net.input(&[2, rows, 16]);
     let (keys, values) = (net.input(&[2, 16, 8]), net.input(&[2, 8, 16]));
-    // Functions keep the operands on the machine.
+    // The functions ensure that the machine computes the operands.
     let queries = net.unary(UnaryKind::Sin, queries);
     let scores = net.op(MatMul, &[queries, keys]);
     let scores = between(net, scores);
@@ -51,7 +51,7 @@ fn what_is_added_to_scores_stays_on_the_machine() {
             let found = run_with(&mut net, &config, &Options::of(&config), &[y]);
             assert!(found.error < ATTENTION, "{what}, extensions {}: {}", config.extensions, found.error);
             assert_eq!(found.hosts, 0, "{what}");
-            // The operation matters: without it, the result differs.
+            // Checks that the operation matters: without it, the result differs.
             let mut plain = Net::new();
             let without = attention(&mut plain, 4, |net, x| {
                 between(net, x);

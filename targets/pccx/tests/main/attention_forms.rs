@@ -214,7 +214,7 @@ fn scores_of_other_forms_are_the_hosts() {
     ] {
         for config in instances() {
             let found = reasons_of(&config, |net| between(net, scores, |_, [_, x]| x));
-            // The machine still computes the products, except that of repeated matrices.
+            // The machine still computes all products except the product of repeated matrices.
             let count = 1 + usize::from(what == "other rows");
             assert_eq!(found, vec![reason; count], "{what}");
         }
@@ -322,7 +322,7 @@ fn attention_of_other_shapes_is_the_hosts() {
     let nothing = "the attention has no rows or no tokens";
     let words = "heads of the attention are not whole words of L2: their features are not a multiple of 8";
     let repeated = "keys of the attention are repeated, or values for heads that are not consecutive";
-    // The host computes the softmax, and products of empty or repeated matrices.
+    // The host computes the softmax, as well as products of empty or repeated matrices.
     for (shapes, reason, count) in [
         ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], nothing, 0),
         ([&[2, 3, 16], &[2, 16, 0], &[2, 0, 16]], nothing, 3),

@@ -79,7 +79,7 @@ fn dequantized(model: &DecoderModel, options: &Options) -> DecoderModel {
 /// and BF16 between the steps of two layers. The first two modes and the fifth also have 4-bit keys
 /// and values, as the machine computes attention. In the third row, biases of norms pass through
 /// float weights: their reference differs from 4-bit weights if they are folded into products.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const MEASURED: [(&str, [f64; 6]); 6] = [
     ("the adder", [0.139, 0.112, 0.0445, 0.0390, 0.139, 0.0445]),
     ("rotations of neighbors, a gate by Gelu", [0.278, 0.221, 0.0823, 0.0563, 0.214, 0.0823]),
@@ -174,7 +174,7 @@ fn small(change: impl FnOnce(&mut DecoderConfig)) -> DecoderModel {
             (state >> 8) as f32 / (1 << 23) as f32 - 1.0
         };
         let count = shape.iter().product();
-        // Gains are about 1; matrices preserve the magnitude of their operands.
+        // Gains are about 1, and matrices preserve the magnitude of their operands.
         let values = match shape {
             [_] => (0..count).map(|_| 1.0 + 0.2 * next()).collect(),
             _ => (0..count).map(|_| 1.7 * next() / (shape[1] as f32).sqrt()).collect(),
@@ -311,7 +311,7 @@ fn files_of_two_compilations_are_refused() {
         mixed[at].bytes = theirs[at].bytes.clone();
         let error = load(mixed.clone()).err().unwrap().to_string();
         assert!(error.contains("the files come from different compilations"), "{}: {error}", ours[at].name);
-        // Missing files are not an error.
+        // A program without the removed file is valid.
         mixed.remove(at);
         assert_eq!(load(mixed).is_ok(), at > 0, "{}", ours[at].name);
     }
@@ -373,7 +373,7 @@ fn a_host_part_keeps_infinite_attributes() {
 #[test]
 fn a_host_part_of_another_version_says_what_to_do() {
     let [mut description, tensors] = Host::default().sections();
-    description.bytes[0] = 0xa9; // A map of nine in CBOR.
+    description.bytes[0] = 0xa9; // 0xa9 begins a map of nine entries in CBOR.
     let error = Host::read(&[description, tensors]).unwrap_err().to_string();
     assert!(error.contains("section HGRF") && error.contains("compile the model again"), "{error}");
 }
@@ -394,7 +394,7 @@ fn slots_and_constants_are_no_larger_than_their_file() {
     }
     let mut sections = host.sections();
     assert!(Host::read(&sections).is_ok());
-    // The second constant begins at the offset of the first, and the data ends after one constant.
+    // The second constant gets the first constant's offset, and the data ends after one constant.
     let description = String::from_utf8(sections[0].bytes.clone()).unwrap();
     assert!(description.contains("\"constant\":12"), "{description}");
     sections[0].bytes = description.replace("\"constant\":12", "\"constant\":0").into_bytes();
@@ -415,7 +415,7 @@ fn stages_print() {
         "{layers}"
     );
     let plan = emit("plan").unwrap();
-    // The word before each region belongs to it: 128 values take words 0 to 16.
+    // The word before a region belongs to the region: 128 values take words 0 to 16.
     assert!(plan.contains("  L2 30..46: 128 values, layers.0.attention_in\n"), "{plan}");
     assert!(plan.contains("query_flat\n  L2 47..63: 128 values, layers.0.query_flat\n"), "{plan}");
     let program = instance.assemble("again.s", &emit("asm").unwrap(), &npukit_target::NoFiles).unwrap();
@@ -435,7 +435,7 @@ fn damaged_programs_are_refused() {
     };
     let step = (bytes.len() / 97).max(1);
     for end in (0..bytes.len()).step_by(step) {
-        // A removed end may have been padding.
+        // A shorter file may be valid only if the removed bytes were padding.
         assert!(load(bytes[..end].to_vec()).is_err() || end + 16 > bytes.len(), "{end}");
     }
     let (mut refused, mut at) = (0, 0);

@@ -63,7 +63,7 @@ impl Layer {
             Weights::Rows { packed, scale } => {
                 let row = |(row, scale): (&String, &f64)| {
                     let digit = |(at, x): (usize, &f64)| {
-                        // Two nibbles per byte, the first in the lower one.
+                        // A byte has two codes. The first code is in the low four bits.
                         let code = i32::from_str_radix(&row[at ^ 1..(at ^ 1) + 1], 16).unwrap();
                         f64::from(if code > 7 { code - 16 } else { code }) * scale * x
                     };

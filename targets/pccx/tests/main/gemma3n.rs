@@ -31,20 +31,20 @@ fn small_layers_are_as_their_dequantized_float() {
                 (Kv::Npu, Activations::Bits16, 0.03),
                 (Kv::Npu, Activations::Bits8, 0.06),
             ] {
-                // If the machine multiplies, it computes norms itself.
+                // A machine that can multiply must compute norms itself.
                 let all = if config.extensions { &[Norms::Npu][..] } else { &[Norms::Host, Norms::Npu] };
                 for &norms in all {
                     let options = Options { kv, activations, norms, ..Options::of(&config) };
                     let found = layer.compiled(&config, &options).unwrap();
                     let how = (&config, &options);
-                    // With gains folded into weights other gates open: compare with layers that
-                    // have the same gates open.
+                    // Gains that are folded into weights open other gates. The layer is therefore
+                    // compared with one that has the same gates open.
                     let expected = match (norms, options.isa) {
                         (Norms::Npu, Isa::Base) => layer.dequantized_with(how, &found.open).unwrap().0,
                         _ => layer.dequantized(how).unwrap(),
                     };
-                    // Blocks of 8 bits lose more if gains have not equalized the values: 0.0806
-                    // measured, for rows of 32.
+                    // Blocks of 8 bits lose more if gains have not equalized the values. For rows
+                    // of 32, the measured error is 0.0806.
                     let most = match (norms, options.isa, activations) {
                         (Norms::Npu, Isa::Base, Activations::Bits8) => 1.2 * 0.0806,
                         _ => most,

@@ -32,7 +32,7 @@ fn commands_are_text_and_words() {
     assert_eq!((&read.bytes, &read.problems[..]), (&bytes, &[][..]));
     let back = commands(&bytes).unwrap();
     assert_eq!((back.text.as_str(), back.words[1].word.as_str()), (text, "0x022b98a9279ac4ae"));
-    // Words without meaning keep their bits, and are reported.
+    // Words without a meaning keep their bits and are reported.
     let other = commands(&0xff00_0000_0000_0001_u64.to_le_bytes()).unwrap();
     assert_eq!(
         (other.problems.len(), commands(other.text.as_bytes()).unwrap().bytes),
@@ -98,8 +98,8 @@ fn a_transfer_is_a_command_and_a_word() {
         writes(&run),
         [
             (0xA000_0000, "0x33f0002000300020"),
-            // Bytes, bit 23 for ascending addresses, bit 30 for the end of the frame; the address;
-            // the tag.
+            // The words are: byte count with bit 23 for ascending addresses and bit 30 for the end
+            // of the frame; address; tag.
             (0xA000_5000, "0x40800020"),
             (0xA000_5004, "0x10000040"),
             (0xA000_5008, "0x00000000"),
@@ -122,7 +122,7 @@ fn weights_are_split_by_rows() {
     let text = "memset cache=fmap, idx=0, a=1, b=1, c=40\nmemset cache=weight, idx=0, a=0, b=5, c=40\n\
                 gemv dst=0x100, src=0, size=0, shape=0\ngemm dst=0x100, src=0, size=0, shape=0\n";
     let run = accesses(text).unwrap();
-    // A row of 40 is two beats of 16 bytes; three rows are even, two are odd.
+    // A row of 40 is two beats of 16 bytes. Three rows are even and two are odd.
     let sizes: Vec<u64> = run.places.iter().map(|place| place.bytes).collect();
     assert_eq!(sizes, [96, 64, 96, 64]);
     let commands: Vec<u64> =
@@ -150,10 +150,11 @@ fn a_broken_order_has_no_accesses() {
                 cvo exp, src=0, dst=1, len=8\n";
     assert!(accesses(text).unwrap_err().to_string().contains("the async MEMCPY of instruction 1 writes"));
     assert!(accesses(&text.replace("async\n", "async\n.wait\n")).is_ok());
-    // Addresses of more than 32 bits cannot be reached.
+    // The data mover cannot reach addresses of more than 32 bits.
     let far = (instance().host().unwrap().accesses)("p.s", text.as_bytes(), u64::from(u32::MAX), &NoFiles);
     assert!(far.unwrap_err().to_string().contains("32 bits"));
-    // More transfers than a mover's queue can hold: the ninth waits for the first.
+    // There are more transfers than a mover's queue can hold, so the ninth transfer waits for the
+    // first.
     let shape = text.lines().next().unwrap();
     let transfers = (0..20).map(|i| format!("memcpy host->l2, dst={}, shape=0, async\n", 32 * i));
     let many = format!("{shape}\n{}", transfers.collect::<String>());

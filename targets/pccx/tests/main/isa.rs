@@ -97,7 +97,7 @@ fn what_hardware_does_otherwise_is_said() {
                 cvo exp, src=0, dst=0, len=1, flags=recip_scale\nmemcpy host->host, shape=0\n\
                 gemm dst=0, src=0, size=0, shape=0, lanes=5";
     let warnings = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().warnings;
-    // The first line of each warning, without the code of the finding.
+    // Only the first line of each warning is compared, without the finding's code.
     let messages: Vec<&str> = warnings.iter().map(|warning| warning.split(" [").next().unwrap()).collect();
     assert_eq!(
         messages,
@@ -187,7 +187,7 @@ fn words_without_meaning_are_named() {
     ] {
         let error = codec(extensions, true).decode(word).unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{word:#x}");
-        // An instance that is not strict drops the word, or ignores the bits.
+        // A lenient instance drops the word or ignores the reserved bits.
         let lenient = codec(extensions, false).read(word).unwrap();
         assert_eq!(matches!(lenient, Op::Dropped(_)), kind != "reserved_bits", "{word:#x}");
     }

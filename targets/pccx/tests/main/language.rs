@@ -92,7 +92,7 @@ fn one_by_one(preset: &str, weights: &str, model: &Arc<Model>, prompt: &[usize])
 fn every_family_runs_on_the_machine() {
     for name in NAMES {
         let (model, (prompt, logits)) = (model(name), expected(name));
-        // Earlier rotations of these models depend on the length of the text.
+        // In these models, the rotations of earlier tokens depend on the length of the text.
         let depends = ["llama_dynamic", "phi3_longrope"].contains(&name);
         for (preset, tile) in [("extended", "16"), ("reference", "5")] {
             let mut at_once = decoder(preset, &[("weights", "8"), ("m_tile", tile)], &model);

@@ -205,7 +205,7 @@ fn texts_of_a_batch_share_weights() {
         step.parts.iter().find(|found| found.part == part).unwrap().traffic.weight_bytes
     };
     assert_eq!(weights(&four, "down"), weights(&one, "down"));
-    // 70 logits are not whole words: they are computed text by text.
+    // 70 logits are not whole words, so the logits of each text are computed separately.
     assert_eq!(weights(&four, "logits"), 4 * weights(&one, "logits"));
     let model = shapes(&config("llama", 4).replace("70", "72"));
     let cost = LanguageCost::new(&machine, &model, options(&machine, &[])).unwrap();
@@ -284,7 +284,7 @@ fn refused_texts_have_reasons() {
     let cost = LanguageCost::new(&machine, &gpt2, options(&machine, &[])).unwrap();
     assert!(reason(&cost, 51, 1).unwrap().contains("50 positions"));
     assert_eq!(reason(&cost, 50, 2), None);
-    // 64 rows of 2048 words each are more than L2 has: the texts are divided.
+    // L2 cannot hold 64 rows of 2048 words each, so the texts are divided.
     let small = Config { l2_words: 2048, ..machine };
     let cost = LanguageCost::new(&small, &llama, options(&small, &[])).unwrap();
     let step = cost.decode(30, 64).unwrap();

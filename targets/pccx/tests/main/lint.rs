@@ -17,8 +17,8 @@ fn results_that_nobody_reads_are_found() {
     let exp = "cvo exp, src=0, dst=0x100, len=8\n";
     assert_eq!(found(&format!("{FILLED}{exp}")), []);
     assert_eq!(found(&format!("{FILLED}{exp}{exp}")), [("unread-result", Some(3))]);
-    // The second instruction reads the first one's result; writing a part of a word does not
-    // overwrite it.
+    // The second instruction reads the result of the first. If it writes only part of a word, it
+    // does not overwrite the word.
     assert_eq!(found(&format!("{FILLED}{exp}cvo exp, src=0x100, dst=0x100, len=8\n")), []);
     assert_eq!(found(&format!("{FILLED}{exp}cvo exp, src=0, dst=0x100, len=4\n")), []);
     let left = format!("{FILLED}{exp}cvo exp, src=0, dst=0x200, len=8\n");

@@ -176,11 +176,11 @@ fn every_function_of_every_bf16_is_correctly_rounded() {
             if !y.is_finite() || y == 0.0 {
                 continue;
             }
-            // Relative error of GELU: a few operations of half an ulp, plus that of the
+            // GELU needs a few operations, each with an error of half an ulp, plus the error of the
             // exponential's argument.
             let slack = y.abs() * 2e-14 * if function == Gelu { 1.0 + val(bits).abs() as f64 } else { 1.0 };
             let (below, above) = (bf_of_double(y - slack), bf_of_double(y + slack));
-            // GELU of a number near the smallest ones is half of it in any precision below 40
+            // Near the smallest numbers, GELU is half of its argument in any precision below 40
             // digits.
             let half = function == Gelu && y == f64::from(val(bits)) / 2.0;
             let exact = half || f64::from(val(bf_of_double(y))) == y;
@@ -241,7 +241,7 @@ fn sub_emax_and_accm_apply_to_any_function() {
 #[test]
 fn every_function_adds_to_the_destination() {
     use CvoFunc::{Cos, Exp, Gelu, Mul, Recip, ReduceSum, Relu, Scale, Sin, Sqrt, Tanh};
-    // The operand, and its function plus 2; for SCALE, the factor is 3.
+    // For each function: operand, and the function's value plus 2. For SCALE, the factor is 3.
     for (cvo_func, x, expected) in [
         (Exp, 0.0, 3.0),
         (Sqrt, 4.0, 4.0),

@@ -159,7 +159,7 @@ pub(crate) fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mu
     }
 }
 
-// Limits of [`GraphOutcome::error`], at most 20 % more than the largest measured value.
+// Limits of [`GraphOutcome::error`]. Each is at most 20 % above the largest measured value.
 /// BF16 rounding of a value: 0.00499 measured.
 pub(crate) const ROUNDED: f64 = 0.005;
 /// BF16 rounding between a few steps: 0.00595 measured.

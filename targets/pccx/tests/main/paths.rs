@@ -53,7 +53,7 @@ fn rotations_are_by_sines_and_cosines_of_the_machine() {
                 let executable = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap();
                 let found = functions(&executable);
                 let count = |function| found.iter().filter(|&&found| found == function).count();
-                // With MUL, each table also needs the other function, to correct the rounding of
+                // With MUL, each table also needs the other function to correct the rounding of
                 // angles to BF16.
                 let own = match rotations {
                     Rotations::Npu if config.extensions => 2,
@@ -135,8 +135,8 @@ fn scales_come_by_memset() {
     let options = Options { scales: Scales::Memset, ..Options::of(&config) };
     let mut net = Net::new();
     let outputs = products(&mut net);
-    // Scales of rows within a matrix differ by up to 20 %: 0.071 measured, from that and from 8
-    // bits.
+    // Scales of rows within a matrix differ by up to 20 %. Together with the 8 bits, the measured
+    // error is 0.071.
     let found = run_with(&mut net, &config, &options, &outputs);
     assert!(found.error < 1.2 * 0.071, "{}", found.error);
     let executable = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap();
@@ -167,7 +167,7 @@ fn a_factor_is_the_largest_weight_over_seven() {
     assert_eq!(codes, [7, 0, 0, 0, -3, 4, 0, -7].map(Some));
     let one =
         npukit_numeric::Tensor::from_f32(vec![1, 8], vec![1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 4.0]).unwrap();
-    // (7 + 2 * 4 - 4 * 7) / 2
+    // The expected value is (7 + 2 * 4 - 4 * 7) / 2.
     let found = twice::run(&config, &executable, &[one]);
     assert_eq!(found[0].as_f32(), Some(&[-6.5][..]));
 }

@@ -55,7 +55,7 @@ fn what_is_known_before_a_run_is_sent_before_it() {
             .into_iter()
             .filter_map(|(position, step)| matches!(step, HostStep::Send { .. }).then_some(position))
             .collect();
-        // Two operands, the constant, 1 and -1.
+        // The program sends two operands, the constant, 1 and -1.
         assert_eq!(sends, [0; 5]);
     }
 }
@@ -64,14 +64,14 @@ fn what_is_known_before_a_run_is_sent_before_it() {
 #[test]
 fn values_go_to_the_host_once() {
     for config in instances() {
-        // Used by the host's function, and an output.
+        // The host's function uses the value, which is also an output.
         let executable = plain(&config, |net| {
             let x = net.input(&[64]);
             let y = net.unary(UnaryKind::Exp, x);
             vec![net.unary(UnaryKind::Erf, y), y, net.unary(UnaryKind::Sin, y)]
         });
         assert_eq!(transfers(&executable, Device::Npu, Device::Host), [8, 8]);
-        // Made by the host, used by both in turn.
+        // The host makes the value, and both the host and the machine use it.
         let executable = plain(&config, |net| {
             let x = net.input(&[64]);
             let y = net.unary(UnaryKind::Erf, x);
@@ -175,8 +175,8 @@ fn a_bias_for_all_rows_is_sent_once() {
 
 #[test]
 fn words_in_use_are_counted() {
-    // Eight values and the word before them, twice: the operand, which the result overwrites, and
-    // -1.
+    // There are eight values and the word before them, twice: the operand, which the result
+    // overwrites, and -1.
     let executable = plain(&instances()[0], |net| {
         let x = net.input(&[8]);
         vec![net.unary(UnaryKind::Neg, x)]
@@ -252,7 +252,7 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
         outputs
     };
     assert_eq!(warnings(&reference, Gelu::Tanh, &both), [approximated(1), hosts(1)]);
-    // An operation that only moves values stays at the host if they are there.
+    // If values are at the host, an operation that only moves them stays there.
     let moved = |net: &mut Net| {
         let x = net.input(&[2, 8]);
         let x = net.unary(UnaryKind::Erf, x);
@@ -313,7 +313,7 @@ fn activations_of_16_bits_are_finer() {
             let (coarse, fine) = (error(Activations::Bits8), error(Activations::Bits16));
             assert!(coarse < PRODUCT, "{size:?}: {coarse}");
             match is_finer {
-                // Measured: at most 0.00225, and 0.438 of the error with 8 bits.
+                // The measured error is at most 0.00225, and 0.438 of the error with 8 bits.
                 true => assert!(
                     fine < 1.2 * 0.002_25 && fine < 1.2 * 0.438 * coarse,
                     "{size:?}: {fine} of {coarse}"
@@ -369,7 +369,7 @@ fn chances_of_many_rows_are_in_l2_a_group_at_a_time() {
         config.l2_words = 30_500;
         let executable = plain(&config, |net| attention(net, [1, 64, 5000]));
         let [most, _] = executable.host.words;
-        // 45 rows of 625 words.
+        // The limit is 45 rows of 625 words.
         assert!(most > 28_125, "{most}");
     }
 }

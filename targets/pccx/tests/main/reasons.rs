@@ -216,7 +216,7 @@ fn products_that_are_no_weights() {
             |net| product(net, [1, 65_536, 1]),
             [&["more than 65535 inputs per row, the maximum of a constant entry"]; 2],
         ),
-        // An image has at most 65,528 rows; with several images, rows are computed one by one.
+        // An image has at most 65,528 rows. Products with several images are computed row by row.
         ("an image of odd rows", |net| product(net, [2, 4, 65_528]), [&[], &[]]),
         ("images of one odd row", |net| product(net, [1, 4, 65_529]), [&[], &[]]),
         ("images of odd rows", |net| product(net, [2, 4, 65_536]), [&[ODD]; 2]),

@@ -220,8 +220,8 @@ fn keys_are_rows_of_tokens_and_values_rows_of_features() {
     let found: Vec<&[f32]> = results.iter().map(|tensor| tensor.as_f32().unwrap()).collect();
     // 64 and 32 are 64 and 32 times 1. Half of 7 * 64 + 3 * 32, and half of 3 (-64 - 7 * 32).
     assert_eq!(found[0][..2], [272.0, -432.0]);
-    // Tokens (7, 1, -2) and (3, 14, -21) have the scales 1 and 3, and the codes (7, 1, -2) and (1,
-    // 5, -7).
+    // The tokens (7, 1, -2) and (3, 14, -21) are quantized with scales 1 and 3 to the codes (7, 1,
+    // -2) and (1, 5, -7).
     assert_eq!(found[1][..3], [7.0 * 64.0 + 32.0, 64.0 + 5.0 * 32.0, -2.0 * 64.0 - 7.0 * 32.0]);
     assert_eq!(found[2], [1.0, 3.0]);
 }

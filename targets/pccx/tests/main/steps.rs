@@ -66,7 +66,7 @@ fn a_product_adds_to_what_is_there() {
         let (x, weights, old) = (net.input(&[4, 64]), net.weights(64, 64), net.input(&[4, 64]));
         let product = net.op(BY_ROWS, &[x, weights]);
         let sum = net.binary(BinaryKind::Add, old, product);
-        // The old value is still needed.
+        // The old value is still needed, so it must not be overwritten.
         vec![sum, net.binary(BinaryKind::Sub, old, sum)]
     });
     check("two products", PRODUCT, [0, 0], |net| {
@@ -97,8 +97,8 @@ fn a_product_finds_the_largest_of_its_softmax() {
         let scores = net.binary(BinaryKind::Add, old, product);
         vec![softmax(net, scores, 2)]
     });
-    // A row far below another keeps its precision, because each row has its own maximum. The BF16
-    // step there is 4.
+    // Each row has its own maximum, so a row of much smaller values keeps its precision. The BF16
+    // step of these values is 4.
     check("rows far apart", PRODUCT, [0, 0], |net| {
         let (x, weights) = (net.input(&[2, 8]), net.constant(&[8, 8], vec![0.0; 64]));
         let low = (0..16).map(|i| if i < 8 { 4.0 * i as f32 } else { -1000.0 + 4.0 * (i % 3) as f32 });
@@ -259,7 +259,7 @@ fn rotations() {
 #[test]
 fn rotations_by_tables_that_change() {
     for (size, interleaved, hosts) in [(16, true, 6), (16, false, 4), (8, true, 8), (8, false, 6)] {
-        // Measured: 0.0103.
+        // The largest measured error is 0.0103.
         check(&format!("{size} {interleaved}"), 1.2 * 0.0103, [2, hosts], |net| {
             let (x, cos, sin) =
                 (net.input(&[1, 3, 64]), net.input(&[1, 3, size / 2]), net.input(&[1, 3, size / 2]));

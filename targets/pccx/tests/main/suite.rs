@@ -43,13 +43,13 @@ const SUITE: Suite = Suite {
         ("trace_3_4.pccx", 3, 0),
         ("weight_beats.json", 2, 0),
     ],
-    // Floats of `numpy_ops.json` and `numpy_layer*.json`: `conform/numpy.rs` lists the fraction of
-    // the tolerance that each group uses.
+    // These are floats of `numpy_ops.json` and `numpy_layer*.json`. `conform/numpy.rs` lists which
+    // fraction of the tolerance each group uses.
     inexact: 40,
     presets: &[("reference", REFUSED), ("extended", REFUSED)],
     text: Text::Stage("asm"),
-    // Blocks of 8 bits, weights of 4 bits: 0.0540 measured, for a convolution; 0.0346 for the other
-    // graphs.
+    // With blocks of 8 bits and weights of 4 bits, the measured error is 0.0540 for a convolution
+    // and 0.0346 for the other graphs.
     tolerance: 1.2 * 0.054,
     // The graph is evaluated in single precision.
     floats: 1e-5,

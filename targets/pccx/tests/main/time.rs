@@ -18,7 +18,7 @@ const LAYER: [(u16, u16, usize); 8] = [
     (64, 2048, 1),    // LAuReL
     (2048, 64, 1),
     (256, 2048, 1), // per-layer gate
-    (512, 2048, 0), // key and value: only of owners
+    (512, 2048, 0), // key and value: only in layers that own a cache
     (2048, 256, 0),
 ];
 
@@ -44,7 +44,7 @@ fn token() -> Vec<Op> {
         }
     }
     (0..8).for_each(|_| product(&mut ops, 32800, 2048));
-    // The projection of all per-layer inputs: 35 * 256 outputs.
+    // The last product projects all per-layer inputs to 35 * 256 outputs.
     product(&mut ops, 8960, 2048);
     ops
 }
@@ -131,7 +131,8 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
     assert_eq!(header["arch"]["peak_tops"], 1.6384);
     let cycles = compiled.time(&TimeOptions::default()).unwrap().cycles["engine"];
     assert_eq!(header["trace"], serde_json::json!({"cycles": cycles, "cores": 1, "clock_mhz": 400}));
-    // Cycles and number of events; for each event core, start, duration, type and name of the call.
+    // The payload has the number of cycles and of events. Each event has core, start, duration,
+    // type and name of the call.
     assert_eq!(payload[..16], [cycles, 2].map(u64::to_le_bytes).concat());
     let event = 4 + 8 + 8 + (8 + "API_CALL".len()) + 1 + (8 + "kick".len());
     assert_eq!(payload.len(), 16 + 2 * event);
@@ -189,7 +190,7 @@ fn weights_come_ahead_as_far_as_the_ports_hold_them() {
     let (load, short, long) = (8 + 8 + 128 + 3, timed(64), timed(1024));
     // 64 KiB are there before it starts: 16 rows per lane, 64 cycles each.
     assert_eq!(short.end - short.start, load + 16 * 64 + 11 + (8 + 8));
-    // 1 MiB takes 52,428.8 cycles, all but 6553 of them after the activations are there.
+    // 1 MiB takes 52,428.8 cycles. All but 6553 of these follow the arrival of the activations.
     assert_eq!(long.end - long.start, load + 52_429 - 6553 + (8 + 128));
     // The matrix core's weights and fills take 128 times 115.2 cycles and 16 of drains; its work
     // takes 128 times 80 and
@@ -224,10 +225,10 @@ fn external_memory_is_shared() {
         run(&config, &ops).spans.split_off(2)
     };
     let (wide, narrow) = (timed(19.2), timed(9.6));
-    // 16 KiB at 10 bytes per cycle, in both cases.
+    // In both cases, 16 KiB are moved at 10 bytes per cycle.
     assert_eq!(wide[0], narrow[0]);
     assert_eq!(wide[0].cost.compute, 1639);
-    // 24 bytes per cycle leave the weights 14 of their 20 during the transfer.
+    // At 24 bytes per cycle, the transfer leaves the weights 14 of the 20 bytes that they need.
     assert_eq!(narrow[1].end - wide[1].end, (1639.0_f64 * 6.0 / 20.0).ceil() as u64);
 }
 
@@ -240,7 +241,7 @@ fn transfers_are_slower_beside_weights() {
     config.timing.ddr_gb_per_s = 9.6;
     let spans = run(&config, &with_shapes(4096, 8192, &[Op::Gemv(product), Op::Memcpy(load)])).spans;
     assert!(spans[3].end < spans[2].end);
-    // 16 KiB, after the descriptor and L2.
+    // After the descriptor and the latency of L2, 16 KiB are moved.
     let took = spans[3].end - spans[3].start - 16;
     assert!((4096..=4097).contains(&took), "{took}");
 }
@@ -259,7 +260,7 @@ fn reports_say_what_engines_waited_for() {
     assert_eq!(waits(&[product(0)]), ["the host's push"]);
     assert_eq!(waits(&[Op::Memcpy(load), product(0)]), ["a synchronous instruction"]);
     assert_eq!(waits(&[Op::Memcpy(background), product(0x4000)]), ["L2 words in use"]);
-    // If pushing takes no time, issue is the limit.
+    // If the host pushes instructions in no time, issuing them is the limit.
     let mut quick = reference();
     quick.timing.host_push = 0;
     let names = |config: &Config, ops: &[Op], syncs: &[usize]| -> Vec<&str> {

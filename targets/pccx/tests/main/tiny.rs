@@ -58,7 +58,7 @@ fn smooth(network: &Network, seed: u64, count: usize) -> Vec<Tensor> {
             };
             (0..h * w).map(|place| at(place / w, place % w)).collect()
         };
-        // A row of features has one wave for each.
+        // A row of features has one wave per feature.
         let channels: Vec<Vec<f32>> = (0..c).map(|_| channel(&mut random)).collect();
         let all = || channels.iter().flatten().copied();
         let (least, most) = (all().fold(f32::MAX, f32::min), all().fold(f32::MIN, f32::max));

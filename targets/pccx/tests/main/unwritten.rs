@@ -51,7 +51,7 @@ fn each_use_of_what_is_not_written_is_told() {
         after("gemv dst=0, src=8, size=0, shape=0, flags=accm"),
         ["3: reads lane 0 of L2 word 0x0, which nothing before has written"]
     );
-    // The host sends whole words; a product does not write the rest of its last word.
+    // The host sends whole words. A product does not write the rest of its last word.
     assert!(after("cvo exp, src=8, dst=8, len=16").is_empty());
     assert_eq!(
         after("gemv dst=0, src=8, size=0, shape=0\ncvo exp, src=0, dst=0, len=4"),
@@ -72,7 +72,7 @@ fn each_use_of_what_is_not_written_is_told() {
         missing("memcpy l2->host, dst=0, src=8, shape=5"),
         ["0: takes entry 5 of FMAP_SHAPE, which no MEMSET before has written"]
     );
-    // A copy of unwritten data is unwritten, and is not a use of it.
+    // A copy of unwritten data is also unwritten, but copying is not a use.
     assert_eq!(
         after(
             "memcpy l2->l2, dst=30, src=9, shape=0\nmemcpy l2->host, src=30, dst=0, shape=0\ncvo exp, src=30, dst=0, len=9"
@@ -101,8 +101,8 @@ fn programs_without_one_of_their_transfers_are_found() {
     assert_eq!(unwritten(config.l2_words, &program, &host), []);
     for index in 0..program.host_ops.len() {
         let mut less = program.clone();
-        // The number of steps stays the same, so that positions do not change: the replacement
-        // computes a missing node.
+        // The replacement computes a missing node, so the number of steps and all positions stay
+        // the same.
         less.host_ops[index] = HostStep::Compute { node: 99 }.encode(less.host_ops[index].position);
         assert!(!unwritten(config.l2_words, &less, &host).is_empty(), "{:?}", program.host_ops[index]);
     }
@@ -135,7 +135,7 @@ fn runs_and_times_are_refused_where_hardware_may_differ() {
     let sound = load(&program, &host);
     let expected = run_compiled(&*sound, &inputs);
     assert_eq!(sound.lint().unwrap(), []);
-    // The first transfer no longer waits for the product that reads it.
+    // After the change, the first transfer does not wait for the product that reads it.
     for op in &mut program.code {
         if let Op::Memcpy(memcpy) = op {
             memcpy.is_async = true;
@@ -174,7 +174,7 @@ fn poison_is_a_fault_that_names_its_place() {
         error.starts_with("instruction ") && error.contains(" (layer `") && error.contains(" of L2 word 0x"),
         "{error}"
     );
-    // Results depend on garbage, and differ for different garbage.
+    // The results depend on garbage, so they differ for different garbage.
     let on = |seed| {
         broken.run_with(&inputs, &RunOptions { unset: UninitMemory::Garbage(seed), ..options }).unwrap()
     };
@@ -258,11 +258,11 @@ proptest! {
             shape(Cache::FmapShape, Shape::new(1, 1, 12)),
             shape(Cache::WeightShape, Shape::new(0, 5, 12)),
         ];
-        // Most of the data that programs use exists.
+        // These loads ensure that most of the data that programs use exists.
         let load = |dest_addr| Op::Memcpy(Memcpy { from_device: Device::Host, dest_addr, ..Memcpy::default() });
         all.extend([0, 2, 4, 6].map(load));
         all.extend(ops);
-        // The user sees the last result of the program.
+        // The program's last result is what the user sees.
         let seen = match all.last() {
             Some(Op::Cvo(cvo)) if cvo.cvo_func == CvoFunc::ReduceSum => Some((cvo.dst_addr, 1)),
             Some(Op::Cvo(cvo)) => Some((cvo.dst_addr, usize::from(cvo.length))),

@@ -85,7 +85,7 @@ fn eight_bits_go_by_the_page_too() {
             let wide = WeightBits::Bits8;
             let options = Options { scales, weights, weight_bits: wide, ..Options::of(&config) };
             let found = error(&config, &options, build);
-            // One scale per matrix is coarser, and is sent to L2 as BF16.
+            // One scale per matrix is coarser than one per row, and L2 stores it as BF16.
             assert!(found <= 2.0 * WIDE, "{what}: {found}");
         }
     }
@@ -140,7 +140,7 @@ fn layers_that_suffer_are_found_on_samples() {
         notes[0].starts_with("weight_bits: by 4 samples, 1 of 4 products have 8-bit weights (`v"),
         "{notes:?}"
     );
-    // By default, layers that lose accuracy with 4 bits get 8 bits if samples show a gain.
+    // By default, layers that lose accuracy with 4 bits get 8 bits if samples show an improvement.
     let weight_bits = WeightBits::Steps { wide: steps.clone(), is_auto: false };
     let fitting = Options { weight_bits, ..options.clone() };
     assert_eq!(choice(&graph, WeightBits::Fitting, &samples).options, fitting);
@@ -184,7 +184,7 @@ fn programs_of_both_are_read_again() {
     let inputs = vec![("x0".to_owned(), options.samples.tensors[0][0].clone())];
     assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
     assert_eq!(again.report(), program.report());
-    // The proof finds the layer, too.
+    // The proof must identify the layer as well.
     let field = again.in_field().unwrap();
     assert!(npukit_verify::prove(&graph, &*field, &[1, 2]).unwrap().is_proved());
     assert!(

@@ -1,6 +1,6 @@
-// The literal definition as a module, for a simulator to hold against `npukit-numeric`: operation
-// 16 is `mac`. Numbers of single precision have no other definition than the circuit's, which
-// stands here itself.
+// The literal definition as a module. A simulator compares it with `npukit-numeric`; operation 16
+// is `mac`. Single precision has no definition other than the circuit's, so the circuit's is used
+// here.
 module literal_bench #(
     parameter int unsigned SCALAR_BITS  = 16,
     parameter int unsigned BINARY_POINT = 8

@@ -1,4 +1,4 @@
-// The adder of the accumulators is the literal saturating sum, for all inputs.
+// Proves for all inputs that the accumulators' adder equals the literal saturating sum.
 module prove_adder #(
     parameter int unsigned SCALAR_BITS = 16
 ) (

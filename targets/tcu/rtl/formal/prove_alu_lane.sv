@@ -1,4 +1,4 @@
-// A lane of the ALUs is the literal definition of its operation, for all operations and operands.
+// Proves for all operations and operands that an ALU lane equals the literal definition.
 module prove_alu_lane #(
     parameter int unsigned SCALAR_BITS  = 16,
     parameter int unsigned BINARY_POINT = 8

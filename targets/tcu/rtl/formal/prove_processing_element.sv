@@ -1,6 +1,6 @@
-// A processing element is `mac` of the literal definition, a cycle late, for all inputs and
-// weights; what it hands right is its input, what it hands down its weight. With two weights the
-// one at work is what the other one was at the last exchange.
+// Proves for all inputs and weights that a processing element computes `mac` of the literal
+// definition, one cycle late. Its right output is its input, and its lower output is its weight.
+// With two weights, the weight in use is the other weight at the time of the last exchange.
 module prove_processing_element #(
     parameter int unsigned SCALAR_BITS    = 16,
     parameter int unsigned BINARY_POINT   = 8,
@@ -28,7 +28,7 @@ module prove_processing_element #(
   );
 
   logic started = 1'b0;
-  // Whether the weight at work is known, and was with the last inputs.
+  // Whether the weight in use is known now, and whether it was known with the last inputs.
   logic is_known = !DOUBLE_WEIGHTS, was_known = 1'b0;
   logic signed [SCALAR_BITS-1:0] exchanged, at_work, wanted_sum, wanted_x, wanted_weight;
 

@@ -1,8 +1,9 @@
-// What numbers mean, as the specification says it, and as `npukit-numeric` does: the other side of
-// proofs.
+// The meaning of numbers in the specification and in `npukit-numeric`, against which the circuit is
+// proved.
 //
-// Nothing of the circuit is in here. Everything is exact in 72 bits, which hold the products of two
-// scalars of 32 bits; `bits` and `point` are a format's width and its fraction bits.
+// The package uses nothing of the circuit. All values are exact in 72 bits, which are enough for
+// the product of two 32-bit scalars. `bits` and `point` are the width and the fraction bits of a
+// format.
 //
 // Source: the specification's 4.1 (operations) and 5.2 (rne, sat, mac).
 package tcu_literal;
@@ -38,7 +39,7 @@ package tcu_literal;
     mac = saturate(round_half_even(product + (addend <<< point), point), bits);
   endfunction
 
-  // Negation wraps in the scalar's bits: that of the most negative value is that value.
+  // Negation wraps around in the scalar's width: the most negative value is its own negation.
   function automatic exact_t negated(input exact_t value, input integer bits);
     negated = value < -largest(bits) ? value : -value;
   endfunction

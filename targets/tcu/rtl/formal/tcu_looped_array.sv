@@ -1,8 +1,9 @@
-// The elements of tcu_systolic_array as loops, for simulations of large arrays, whose elements one
-// by one take hours to build.
+// The elements of tcu_systolic_array as loops. Large arrays take hours to build as single elements,
+// so simulations use this module.
 //
-// A row's results are computed as it enters, and come out as late as those of the elements: nothing
-// is shifted while rows are under way. Weights are one a element, numbers fixed point.
+// The results of a row are computed when the row enters and are delayed as in the elements. Weights
+// must not shift while rows are in progress. Each element has one weight, and numbers are fixed
+// point.
 module tcu_systolic_array #(
     parameter int unsigned ARRAY_SIZE     = 8,
     parameter int unsigned SCALAR_BITS    = 16,
@@ -27,7 +28,7 @@ module tcu_systolic_array #(
     $error("one weight a element, and fixed point");
   end
 
-  // Row 0 are the biases.
+  // Row 0 contains the biases.
   longint held[(ARRAY_SIZE + 1) * ARRAY_SIZE];
   longint sums[ARRAY_SIZE];
   logic [ARRAY_SIZE-1:0][SCALAR_BITS-1:0] computed[LATENCY];
@@ -38,7 +39,8 @@ module tcu_systolic_array #(
   assign unused = exchange;
   assign result_valid = under_way[LATENCY-1];
 
-  // The nearest number to a product with an addend, the even one of two.
+  // Returns the product plus the addend, rounded to the nearest number; of two equally near ones,
+  // the even one.
   function automatic longint mac(input longint x, input longint weight, input longint addend);
     longint exact, below, rest, half;
     exact = x * weight + (addend <<< BINARY_POINT);

@@ -25,8 +25,8 @@ use offsets::{Offsets, offset_of};
 /// Returns all dataflow problems in instruction order; `around` describes the memories before and
 /// after the program.
 pub(crate) fn problems(config: &Config, ops: &[Op], around: &Around) -> Vec<Problem> {
-    // Under the instruction set specification, a SIMD without an operation moves vectors; the flow
-    // of an instruction does not show that.
+    // Under the instruction set specification, a SIMD without an operation moves vectors. The flow
+    // of an instruction does not show this movement.
     if config.reading == Reading::Seed || !is_followed(config, ops) {
         return Vec::new();
     }
@@ -101,8 +101,8 @@ impl<'a> Walk<'a> {
             _ => {}
         }
         self.problems.extend(self.offsets.step(index, op));
-        // The last read of a bank before its offset changes waits for the writes before it, so its
-        // result may be unused on purpose.
+        // The last read before a bank's offset changes waits for earlier writes. A program may read
+        // only for this wait, so an unused result is not reported.
         if let Some(bank) = offset_of(op)
             && let Some(&(_, read)) = self.last_read.iter().find(|(of, _)| *of == bank)
         {
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
             for place in places(run, flow.size) {
                 if !writers.read(place) {
                     missing = missing.or(Some((memory, place)));
-                    // Report each vector only once.
+                    // From here on, the vector counts as written, so it is reported only once.
                     writers.fill(place, 1, u64::MAX);
                 }
             }
@@ -154,7 +154,8 @@ impl<'a> Walk<'a> {
             self.problems.push(Problem::warning(index, UNSET_REGISTER, reason, hint));
             self.set(register);
         }
-        // A lookup writes its values to consecutive registers, starting at the destination.
+        // A lookup writes its values to consecutive registers, starting at the destination
+        // register.
         let tables = if sub.op == SimdOp::Lookup { self.config.lookup_tables as u8 } else { 0 };
         (sub.destination..=sub.destination.saturating_add(tables)).for_each(|register| self.set(register));
     }

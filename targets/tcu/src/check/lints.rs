@@ -1,6 +1,6 @@
 //! [`LINTS`]: kinds of findings of [`mod@crate::check::validate`] and [`crate::check::dataflow`].
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 mod table {
 npukit_target::lints! {
     CUT_VALUE = "cut-value", asm [Warning]: "a value has more bits than its configuration register";

@@ -318,7 +318,7 @@ fn simulation(
         run.option(name, file);
     }
     if let Some(seed) = options.stalls {
-        // Seed 0 means no stalls.
+        // The simulator reads 0 as "no stalls", so seeds are passed increased by one.
         run.option("stalls", seed.saturating_add(1));
     }
     Ok(run)

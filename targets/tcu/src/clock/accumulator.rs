@@ -186,7 +186,7 @@ impl Accumulator {
     /// Ends the command at the stage: all its receivers have accepted it at `at`.
     fn finish(&mut self, at: Cycle) {
         self.vectors.leave(at);
-        // The stage is a register, so it holds the next command a cycle later.
+        // The stage is a register: it can hold the next command one cycle later.
         self.stage = at + 1;
     }
 
@@ -214,8 +214,9 @@ impl Accumulator {
         let mut handed_on = ready;
         self.staged = at;
         if write.accumulate {
-            // The old value is read at once, not when the data arrive. Only the lock delays it, and
-            // additions do not take the lock. It can therefore be older than a pending write.
+            // The old value is read at once, before the data arrive. Only the lock delays the read,
+            // and additions do not take the lock. The value read can therefore be older than a
+            // pending write.
             let read = self.port_b.read(at.max(self.lock.free()));
             self.reads_early |= self.lock.is_pending(write.address, read);
             handed_on = handed_on.max(read);
@@ -340,7 +341,8 @@ impl Accumulator {
     fn pipelined(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) {
         let Some(pipeline) = &mut self.pipeline else { return };
         let moves = sub.op == SimdOp::NoOp && (flags.read || flags.write.is_some());
-        // Data move only with a routing instruction, and an input arrives only if it was read.
+        // Data move only with a routing instruction, and an input arrives only if a read was
+        // requested.
         let hangs = moves || (!flags.read && waits_for_input(sub, false, self.reading));
         let read = pipeline.read(stage, flags.read.then_some(flags.from));
         let mut done = read + 1;
@@ -444,7 +446,7 @@ impl Accumulator {
 
     /// Runs the read half and, one cycle later, the write half.
     fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
-        // Neither source is the input, so nothing would consume the data of the read half.
+        // Neither source is the input, so nothing consumes the data that the read half delivers.
         if self.reading == Reading::Released && sub.left != 0 && sub.right != 0 {
             return self.write_uncomputed(stage, write);
         }

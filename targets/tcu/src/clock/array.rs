@@ -215,7 +215,7 @@ impl Array {
     pub(super) fn compute(&mut self, control: Cycle, data: Cycle, taken: Cycle) -> (Cycle, Cycle) {
         let offered = self.offered(control, data);
         if let Some(ahead) = &mut self.ahead {
-            // A place becomes free one cycle after its result is taken.
+            // A place in the buffer becomes free one cycle after its result is taken.
             let at = offered.max(ahead.room() + 1);
             let result = taken.max(at + self.latency);
             ahead.leave(result);

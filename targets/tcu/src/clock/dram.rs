@@ -161,7 +161,8 @@ impl Bank {
     fn part(&self, burst: Burst, done: u64) -> u64 {
         let bytes = self.packing.word_bytes;
         let reach = (burst.beats - 1) * bytes;
-        // The released circuit does not split a burst whose last beat begins on the boundary.
+        // The released circuit does not split a burst if only the burst's last beat begins on the
+        // boundary.
         let whole = self.params.crosses_by_a_beat
             && reach <= BOUNDARY
             && burst.address % BOUNDARY + reach <= BOUNDARY + 1;

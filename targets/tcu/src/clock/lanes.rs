@@ -158,8 +158,8 @@ impl PortB for Side<'_> {
         let mut at = self.from.max(self.port.accessed + 1);
         loop {
             if !self.port.has_room(at) {
-                // The second of the last three reads must leave first, unless the last one is not
-                // visible yet.
+                // The second of the last three reads must leave first. A read that is not yet
+                // visible does not delay.
                 let shown = self.port.reads[2].0 + 2;
                 at = if at >= shown { (at + 1).max(self.port.reads[1].1 + 1) } else { at + 1 };
                 continue;
@@ -254,7 +254,7 @@ mod tests {
         let reads = touch(10, 5, false);
         assert!(reads.meets(&touch(14, 1, true)) && touch(0, 11, true).meets(&reads));
         assert!(!reads.meets(&touch(14, 1, false)) && !reads.meets(&touch(15, 9, true)));
-        // Runs that wrap around, one of them by a stride that shifts all bits out.
+        // Both runs wrap around. The stride of one of them shifts all bits of the index out.
         assert!(touch(60, 5, true).meets(&reads) && Touch::new(run(60, 64), 2, 63, true).meets(&reads));
         assert_eq!(Touch::new(run(8, 2), 4, 63, true).vectors, 8..=20);
     }
@@ -267,7 +267,7 @@ mod tests {
         lanes.leave(Lane::Dram1, written, 90);
         assert_eq!(lanes.enter(Lane::Weights, 12, &touch(3, 1, false)), (12, 91));
         assert_eq!(lanes.enter(Lane::Weights, 12, &touch(4, 1, false)), (12, 13));
-        // A run of the other bank, on an instance without overlapping transfers.
+        // The second run is in the other bank, on an instance that does not overlap transfers.
         let mut lanes = Lanes::new(Overlap { overlapped_dram: false, ..Overlap::ALL });
         lanes.leave(Lane::Dram1, touch(0, 4, true), 90);
         assert_eq!(lanes.enter(Lane::Dram0, 12, &touch(9, 1, true)), (12, 91));

@@ -57,7 +57,7 @@ impl Lock {
     /// Records a write that is at the stage at `stage` and happens at `at`.
     pub(super) const fn wrote(&mut self, write: Write, stage: Cycle, at: Cycle) {
         if !write.accumulate {
-            // A write in the same cycle is not seen while the lock is held for another address.
+            // While the lock is held for another address, a write in the same cycle is not seen.
             let held = stage < self.given_up;
             let early = self.is_pending(write.address, if held { stage + 1 } else { stage });
             self.given_up = if early { self.last.1 } else { at };
@@ -85,12 +85,13 @@ mod tests {
 
     #[test]
     fn a_pending_write_to_the_same_address_gives_the_lock_up() {
-        // The write to 1 happens in cycle 20, long after the next one has reached the stage.
+        // The write to address 1 happens in cycle 20, long after the next command has reached the
+        // stage.
         assert_eq!(free(20, 1, 6), 21);
         assert_eq!(free(20, 2, 6), 41);
-        // The write to 1 has happened before.
+        // The write to address 1 has already happened when the next command reaches the stage.
         assert_eq!(free(20, 1, 21), 41);
-        // The write to 1 happens in the cycle in which the lock is released.
+        // The write to address 1 happens in the cycle in which the lock is released.
         assert_eq!(free(20, 1, 20), 21);
         assert_eq!(free(20, 1, 19), 21);
     }

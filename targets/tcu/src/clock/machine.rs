@@ -356,7 +356,7 @@ impl Machine {
                 }
             },
             Op::Simd { read, write, sub: SimdSub { op: SimdOp::NoOp, .. }, .. } if read || write => None,
-            // A load changes how long later lookups take.
+            // The number of loaded keys changes how long later lookups take.
             Op::LoadLut { .. } => None,
             Op::Simd { read, write, accumulate, write_address, sub, .. } => {
                 let SimdSub { op, left, right, destination } = sub;

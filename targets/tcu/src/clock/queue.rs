@@ -126,10 +126,10 @@ impl ReadPort {
         let asked = asked.max(self.accessed + 1);
         let next = self.read + 1;
         let fits_next = asked <= next && self.left[0] < next;
-        // A read that does not directly follow the last one is delayed by its request or by the
-        // queue.
+        // A read directly after the previous one is not delayed. Any other read waits for its
+        // request or for the queue.
         self.read = if fits_next { next } else { asked.max(self.left[1] + 1) };
-        // Only the very first read can come before any other access.
+        // Only the first of all reads can come before the first other access.
         self.accessed = self.read;
         self.read
     }

@@ -29,7 +29,7 @@ thread_local! {
 /// an instruction that hangs adds nothing.
 pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
     if machine.overlaps() {
-        // Instructions after one that hangs are added, too.
+        // No early return: instructions after one that hangs must also be added.
         return ops.iter().filter(|op| machine.step(op).is_err()).count() > 0;
     }
     KNOWN.with_borrow_mut(|known| {
@@ -41,7 +41,7 @@ pub(super) fn run(machine: &mut Machine, ops: &[Op]) -> bool {
         let mut states = at.map_or_else(|| States::new(machine), |at| known.remove(at));
         let (done, hangs) = states.run(machine, ops);
         known.push(states);
-        // Uncached: simulates every vector.
+        // Without a cached result, every vector is simulated.
         ops[done..].iter().fold(hangs, |hangs, op| machine.step(op).is_err() || hangs)
     })
 }
@@ -197,7 +197,8 @@ mod tests {
             local_depth in prop::sample::select(vec![48, 4096]),
             length in 1..40_usize,
         ) {
-            // For sizes above the local depth, units use only the low bits.
+            // Sizes above the local depth are included because units use only the low bits of a
+            // size.
             let config = Config { local_depth, ..Config::preset(preset).expect("a preset") };
             let params = ClockParams { axi_bits, ..ClockParams::with_latency(latency) };
             let clock = Clock::new(&config, params).expect("whole beats");

@@ -108,7 +108,7 @@ impl Steady {
         kept.times(|_| times += 1);
         let mut moved = self.steps[..times.min(count)].iter().filter(|&&step| step != 0);
         let Some(&first) = moved.next() else { return false };
-        // A time that decreased has a wrapped, huge step.
+        // A time that decreased wraps around and gives a huge step.
         first < Cycle::MAX / 2 && moved.all(|&step| step == first)
     }
 

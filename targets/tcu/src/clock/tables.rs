@@ -80,7 +80,8 @@ mod tests {
         let mut tables = Tables::new(4);
         tables.begin(0, 3);
         tables.load(20);
-        // Loading a table of values does not change the number of keys.
+        // Loading a table of values does not change the number of keys, so lookups take equally
+        // long.
         tables.begin(1, 9);
         assert_eq!(tables.operate(SimdOp::Lookup, 10), (21, 15));
         assert_eq!(tables.free(), 38);

@@ -67,7 +67,7 @@ impl Estimator {
         let each = |energy: u64| vectors.saturating_mul(energy);
         let (cycles, energy) = match flow.path {
             Path::Decoder if matches!(op, Op::NoOp | Op::Wait { .. }) => (1, 0),
-            // The released estimator knows no others.
+            // The released estimator times only the paths below.
             Path::Decoder | Path::Tables(_) => (0, 0),
             Path::Array => {
                 let filling = match self.previous {

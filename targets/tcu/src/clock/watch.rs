@@ -45,7 +45,7 @@ impl Watch {
         while self.ahead.front().is_some_and(|handshake| handshake.taken < at) {
             self.ahead.pop_front();
         }
-        // Nothing happens in cycle 0: room in cycle 1 is already there in cycle 0.
+        // Nothing happens in cycle 0, so a place that is free in cycle 1 is also free in cycle 0.
         let free = |room| room <= at.max(1);
         match self.ahead.front() {
             Some(next) if next.offered <= at => (true, next.taken == at),

@@ -16,7 +16,7 @@ const BASIS: &str = "estimate by formula without synthesis: a multiplier in each
 /// one write port and one read port.
 pub fn area(config: &Config) -> Area {
     let NumberFormat::Fixed(FixedFormat { width, .. }) = config.data_type.format() else {
-        // The resources of a float multiplier are not estimated.
+        // npukit has no estimate for the resources of a floating-point multiplier.
         return Area { bram: Some(memories(config, 32)), basis: BASIS.to_owned(), ..Area::default() };
     };
     let slices = width.div_ceil(FACTOR_BITS).pow(2) as f64;

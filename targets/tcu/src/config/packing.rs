@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn vectors_lie_behind_each_other_whatever_the_words_are() {
-        // Three scalars of 2 bytes on 16 bytes: vector 5 has bytes 30 to 35, the end of word 1 and
-        // the beginning of word 2.
+        // Vectors have three scalars of 2 bytes, words have 16 bytes. Vector 5 has bytes 30 to 35:
+        // the end of word 1 and the beginning of word 2.
         let packing = of(6, 16);
         assert_eq!(packing.words(5, 1), Words { address: 16, skipped: 14, count: 2 });
         assert_eq!(packing.words(0, 8), Words { address: 0, skipped: 0, count: 3 });

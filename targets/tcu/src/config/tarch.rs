@@ -43,7 +43,7 @@ const SYSTEMS: [&str; 2] = ["system", "systems"];
 /// Misprint of FP32BP16 in an old document.
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
-#[rustfmt::skip] // A table: one key a line, in the order upstream writes.
+#[rustfmt::skip] // Not formatted: one key per line, in the order in which upstream writes the keys.
 const KEYS: [Key; 19] = [
     Key { name: "array_size",           min: 1, max: 1024,      default: None,    get: |c| c.array_size as u64,           set: |c, v| c.array_size = v as usize },
     Key { name: "dram0_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram0_depth,                 set: |c, v| c.dram0_depth = v },
@@ -70,7 +70,7 @@ const KEYS: [Key; 19] = [
 /// too.
 ///
 /// Source: the page on architectural parameters, 3.1.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const TABLE: [(&str, u64, u64); 5] = [
     ("array_size",        2, 256),
     ("dram0_depth",       2, 1 << 32),
@@ -340,7 +340,8 @@ impl Serialize for Config {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(DATA_TYPE, self.data_type.name())?;
-        // Tensil's reader knows eleven keys; npukit's own keys are written only if they are used.
+        // Tensil's reader knows eleven keys. npukit's additional keys are written only if they are
+        // used.
         for key in KEYS.iter().filter(|key| !OURS.contains(&key.name) || (key.get)(self) > 0) {
             map.serialize_entry(key.name, &(key.get)(self))?;
         }

@@ -15,7 +15,8 @@ use crate::isa::op::{DataMoveKind, Memory, Op, Path, SimdOp, SimdSub, Strided};
 pub fn listing(config: &Config, ops: &[Op]) -> String {
     let mut text = String::new();
     for (index, op) in ops.iter().enumerate() {
-        // An Op has no thread: programs belong to thread 0. Writing to a String cannot fail.
+        // An `Op` has no thread, since programs belong to thread 0. Writing to a string cannot
+        // fail.
         let _ = write!(text, "[{index}] 0 {}\r\n", line(config, op));
     }
     text
@@ -23,7 +24,7 @@ pub fn listing(config: &Config, ops: &[Op]) -> String {
 
 fn line(config: &Config, op: &Op) -> String {
     match *op {
-        // Opcode 0 is a Wait in two-thread mode.
+        // In two-thread mode, opcode 0 means `Wait`.
         Op::NoOp if config.number_of_threads > 1 => "Wait 0".to_owned(),
         Op::Wait { thread } => format!("Wait {thread}"),
         Op::Simd { read, write, accumulate, write_address, read_address, sub } => {

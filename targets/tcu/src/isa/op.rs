@@ -317,7 +317,7 @@ impl Op {
     }
 
     /// Returns what the instruction reads and writes, and the path of its vectors.
-    // Most callers use only a part of the result; inlining removes the rest.
+    // Most callers use only part of the result. Inlining lets the compiler remove the rest.
     #[inline(always)]
     pub fn flow(&self) -> Flow {
         match *self {

@@ -340,7 +340,8 @@ impl<'g> Fuse<'g> for Builder<'g> {
 
     fn follow(&mut self, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
         let steps = chain.steps.len();
-        // A node that cannot be lowered at all is reported when it is lowered on its own.
+        // A node that cannot be lowered alone is not followed here; its error is reported when it
+        // is lowered.
         let followed = self.require_operands(id).is_ok() && matches!(ops::follow(self, chain, id), Ok(true));
         if followed {
             chain.nodes.push(id);
@@ -371,7 +372,8 @@ impl<'g> Fuse<'g> for Builder<'g> {
 ///
 /// Returns [`LowerError::Unsupported`] with every node that cannot be lowered.
 pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
-    // The rewrite keeps the results of products, so they identify products of the original graph.
+    // The rewrite keeps the names of products' results, so a result identifies its original
+    // product.
     let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
     let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
     let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };

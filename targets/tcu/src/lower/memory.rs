@@ -239,7 +239,7 @@ impl Plan {
                 Home::Local(at) => format!("local {at}"),
                 Home::Nowhere => continue,
             };
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ = writeln!(text, "{home}: {} vectors, {:?} {}", object.vectors, object.kind, object.name);
         }
         text

@@ -240,8 +240,8 @@ impl Task<'_> {
         let Self { model, config, minimize, phase, .. } = self;
         let context = Context { model, plan: &plan, config };
         let mut written = ScheduleState::new(minimize, config);
-        // Reads move across layers only after all layers are written; until then no program is too
-        // long.
+        // Reads move across layers only after all layers are written, which can shorten the
+        // program. Until then, no program is too long.
         let reads_ahead = config.overlap.has_queues() && written.meter.is_some();
         let until = if reads_ahead { u64::MAX } else { budget };
         let (mut layers, mut tilings) = (Vec::new(), Vec::new());
@@ -265,7 +265,8 @@ impl Task<'_> {
         }
         let Whole { ops, layers, cycles, local } = whole;
         let clocked = minimize.clocked(written.meter.as_ref());
-        // Last check: no program with a hazard leaves the compiler, whatever the stages above did.
+        // Last check: a program with a hazard never leaves the compiler, even if an earlier stage
+        // is wrong.
         if let Some(hazard) = hazards(&ops).into_iter().next() {
             return Err(lost(model, &layers, hazard));
         }
@@ -399,7 +400,7 @@ impl Scheduled {
         let mut text = String::new();
         for ((layer, range), tiling) in model.layers.iter().zip(&self.layers).zip(&self.tilings) {
             let order = if tiling.blocks_outer { "weights stay" } else { "inputs stay" };
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "; {}: tiles of {} of {} pixels x {} of {} blocks, {order}",

@@ -161,7 +161,8 @@ pub fn emit(
     let resumed = matches!(layer.steps.first(), Some(Step::Resume));
     let keeps = layer.steps.iter().any(|step| matches!(step, Step::Keep { .. }));
     let (grid, taken) = match pixels.first() {
-        // A kept grid covers the whole layer; the tile's part is at this offset.
+        // A kept grid covers the whole layer. The accumulators of this tile begin at this offset in
+        // the grid.
         Some(&first) if resumed || keeps => {
             let stride = layer.pixels as u64;
             let base = blocks.start as u64 * stride + u64::from(first);
@@ -388,7 +389,7 @@ impl Tile<'_> {
         let vectors: Vec<VecRef> = self.of_grid(vectors).collect();
         let others = self.bring(&vectors)?;
         for (grid, other) in self.accumulators().into_iter().zip(others..) {
-            // Register 1 takes the left operand.
+            // Register 1 must hold the left operand.
             let (left, right) = if swapped { (other, grid) } else { (grid, other) };
             self.state.lir.simd(TO_REGISTER, Some(left), None);
             self.state.lir.simd(with_register(op, true), Some(right), Some((grid, false)));
@@ -467,7 +468,8 @@ impl Tile<'_> {
         saved.sort_unstable();
         let (vectors, accumulators): (Vec<VecRef>, Vec<u64>) = saved.into_iter().unzip();
         let home = self.context.plan.home(object);
-        // Values for the host go out at once; others only when local memory runs short.
+        // The host needs its values in DRAM, so they are stored at once. Other values are stored
+        // only if local memory runs short.
         let host_reads = self.context.model.objects.get(object).kind == ObjectKind::Output;
         if let Home::Dram0(_) = home {
             let reserved = self.state.arena.reserve(&spans(vectors.iter().copied()), !host_reads);
@@ -499,22 +501,22 @@ mod tests {
         let arena = Arena::new(0..10);
         let mut state = State::new(&config, Waits::default(), arena);
         for (tile, (needed, first, begins)) in [
-            // The second follows the first; the third does not follow the second.
+            // The second tile follows the first; the third does not follow the second.
             (Some(30), 10, 10),
             (Some(30), 10, 40),
             (Some(30), 10, 10),
-            // 40 to 101 exceed the memory; 71 to 100 fit.
+            // Accumulators 40 to 101 exceed the memory, so the tile takes 71 to 100.
             (Some(61), 10, 10),
             (Some(29), 10, 71),
-            // Unknown need: neither this tile nor the next follows another.
+            // If the need is unknown, neither this tile nor the next one follows another tile.
             (None, 10, 10),
             (Some(40), 10, 10),
             (None, 10, 10),
-            // More accumulators than the memory has.
+            // The tile needs more accumulators than the memory has.
             (Some(91), 10, 10),
             (Some(10), 10, 10),
-            // A tile that happens to start at the end of the previous one was not placed after it;
-            // the next one is.
+            // The first tile was not placed after the previous one, although it starts at its end.
+            // The second tile was.
             (Some(10), 20, 20),
             (Some(10), 20, 30),
         ]

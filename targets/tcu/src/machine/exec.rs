@@ -56,10 +56,11 @@ fn mat_mul<A: Arithmetic>(
     size: u64,
 ) {
     // All results of a chunk are computed before the first is stored. Local memory and accumulators
-    // are separate memories, so this equals storing row by row.
+    // are separate, so the result equals row-by-row storing.
     for first in (0..size).step_by(CHUNK as usize) {
         let count = CHUNK.min(size - first);
-        // A single row has no next one, and its stride may be too large to shift by.
+        // A single row has no successor, so its stride is ignored. The stride may be too large for
+        // a shift.
         let pitch = if count == 1 { 0 } else { state.lanes << local.stride_log2 };
         let rows = Rows { values: state.local.from(local.at(first)), pitch, count: count as usize };
         let results = &mut state.results[..count as usize * state.lanes];
@@ -81,7 +82,8 @@ fn keep_output<A: Arithmetic>(state: &mut State<A>, count: u64) {
 ///
 /// Source: specification, section 4.
 fn mat_mul_zeroes<A: Arithmetic>(state: &mut State<A>, accumulate: bool, accumulator: Strided, size: u64) {
-    // Computed, not copied from the bias: with floats, 0 times an infinite weight is NaN.
+    // The product is computed, not copied from the bias: with floats, 0 times an infinite weight is
+    // NaN.
     state.sum.fill(A::Scalar::default());
     let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
     A::product(&state.weights, rows, &mut state.results[..state.lanes], &mut state.ledger);
@@ -126,8 +128,8 @@ fn data_move<A: Arithmetic>(
     other: Strided,
     size: u64,
 ) {
-    // Vectors that are contiguous on both sides are one copy; for a single vector the stride does
-    // not matter.
+    // Vectors that are contiguous in both memories are copied at once. The stride of a single
+    // vector does not matter.
     let straight = size == 1 || (local.stride_log2 == 0 && other.stride_log2 == 0);
     let (pieces, count) = if straight { (1, size) } else { (size, 1) };
     for i in 0..pieces {
@@ -165,7 +167,7 @@ fn move_piece<A: Arithmetic>(state: &mut State<A>, kind: DataMoveKind, local: u6
 ///
 /// Source: specification, section 4.
 fn load_weights<A: Arithmetic>(state: &mut State<A>, zeroes: bool, local: Strided, size: u64) {
-    // Rows beyond N + 1 would be shifted out again, so they are skipped.
+    // Only the last N + 1 rows stay in the array, so further rows are skipped.
     let rows = size.min(state.lanes as u64 + 1);
     state.weights.shift(rows as usize);
     for k in 0..rows {
@@ -229,12 +231,12 @@ fn operate<A: Arithmetic>(state: &mut State<A>, read: Option<u64>, sub: SimdSub)
     let State { results, accumulators, registers, ledger, lanes, .. } = state;
     let output = &mut results[..*lanes];
     if sub.op == SimdOp::Zero {
-        // The sources of a NoOp may name a missing input.
+        // A NoOp ignores its sources, which may name a missing input.
         return output.fill(A::Scalar::default());
     }
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
     let left = operand(sub.left, input, registers, *lanes);
-    // The right source of an operation with one source may name a missing input.
+    // An operation with one source ignores the right one, which may name a missing input.
     let right = if sub.op.arity() == 1 { left } else { operand(sub.right, input, registers, *lanes) };
     A::operate(sub.op, left, right, output, ledger);
 }
@@ -249,12 +251,12 @@ fn lookup<A: Arithmetic>(
 ) -> Result<(), FaultKind> {
     let State { results, sum, accumulators, registers, ledger, lanes, tables, .. } = state;
     let input = read.map_or(&[][..], |address| accumulators.vector(address));
-    // The argument may be a register that a value replaces.
+    // The argument is copied because it may be in a register that a value replaces.
     sum.clone_from_slice(operand(sub.left, input, registers, *lanes));
     let mut values = vec![A::Scalar::default(); config.lookup_tables];
     for (lane, argument) in sum.iter().enumerate() {
         results[lane] = A::look_up(tables, argument, &mut values, ledger)?;
-        // Checked: destination + lookup_tables is a register.
+        // Validation ensures that destination + lookup_tables is an existing register.
         let from_destination = registers.chunks_exact_mut(*lanes).skip(sub.destination.into());
         for (register, value) in from_destination.zip(&values) {
             register[lane] = value.clone();
@@ -295,7 +297,7 @@ fn load_lut<A: Arithmetic>(state: &mut State<A>, local: Strided, table: u64, siz
 fn configure<A: Arithmetic>(state: &mut State<A>, config: &Config, register: u8, value: u32) {
     let State { configuration, dram0, dram1, .. } = state;
     configuration.configure(register, value);
-    // Units of 64 KiB are whole scalars, but not always whole vectors.
+    // Units of 64 KiB contain whole scalars, but not always whole vectors.
     let scalars = |memory| configuration.offset_bytes(memory) / config.data_type.size_bytes() as u64;
     dram0.set_origin(scalars(Memory::Dram0));
     dram1.set_origin(scalars(Memory::Dram1));

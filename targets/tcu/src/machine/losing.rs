@@ -43,8 +43,7 @@ impl<L: AsRef<[LostWrite]>> Losing<L> {
         let next = self.lost.as_ref().get(self.next).copied();
         if let Some(lost) = next.filter(|lost| lost.first == instruction) {
             self.next += 1;
-            // Beyond the memory the instruction itself faults, so no second write can
-            // be lost.
+            // Beyond the memory, the instruction itself faults and no second write can be lost.
             if let Ok(old) = machine.read(Memory::Accumulators, lost.address, 1) {
                 self.open.push_back((lost, old));
             }

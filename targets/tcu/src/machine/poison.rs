@@ -56,7 +56,7 @@ pub(crate) fn check<A: Arithmetic>(state: &mut State<A>, tables: usize, op: &Op)
     }
     flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
     match (flow.path, &mut state.poison) {
-        // The value that it writes comes from the array.
+        // This SIMD writes the array's output, which must be set.
         (Path::Alus(SimdSub { op: SimdOp::NoOp, .. }), Some(set)) if flow.target.is_some() && !set.output => {
             return Err(FaultKind::OutputUnset);
         }

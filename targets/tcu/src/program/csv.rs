@@ -76,7 +76,7 @@ pub fn write(values: impl IntoIterator<Item = f32>, lanes: usize) -> String {
     let mut text = String::new();
     for (place, value) in values.into_iter().enumerate() {
         let end = if (place + 1).is_multiple_of(lanes) { "\r\n" } else { "," };
-        // Writing to a String cannot fail.
+        // The result is ignored because writing to a string cannot fail.
         let _ = write!(text, "{value:?}{end}");
     }
     text

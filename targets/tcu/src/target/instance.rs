@@ -197,7 +197,7 @@ impl TcuInstance {
             warnings,
             diagram: diagram(&config),
             area: Some(area(&config)),
-            // One product per cell of the array.
+            // Each cell of the array computes one product per cycle.
             macs_per_cycle: Some((config.array_size as f64).powi(2)),
             clock_mhz: system.clock_mhz,
             number_format: Some(format),
@@ -232,7 +232,7 @@ impl TcuInstance {
     ) -> Result<(Vec<Op>, ProgramText), TargetError> {
         let Assembled { bytes, linted, .. } = self.assemble(name, text, files)?;
         let text = linted.warned(LINTS);
-        // A text may spell out words that are not instructions.
+        // The text may contain words that are not instructions, so the words are decoded.
         let ops = decode_program(&self.config, &bytes).map_err(|errors| undecoded(errors, &text))?;
         Ok((ops, text))
     }

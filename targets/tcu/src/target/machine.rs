@@ -114,7 +114,7 @@ impl TcuMachine {
         let end = |part| self.program.place(part).map_or(0, |place| self.filled[place]);
         let start = Start::of_parts(&self.machine, end, ops)?;
         let beside = ExpectedRun::from_start(program.program(), circuit, start, *memory, options)?;
-        // The result only matters to a caller with several programs.
+        // The result is ignored: it matters only to a caller with several programs.
         let _one = judge(&beside.to_run());
         self.machine = beside.into_outcome().machine;
         self.position = ops.len();
@@ -160,8 +160,8 @@ impl npukit_target::Machine for TcuMachine {
             }
         };
         let mut remarks: Vec<String> = executed.remark.into_iter().collect();
-        // Floats cannot fault where numbers do not: faults of an instruction do not depend on
-        // values.
+        // Faults of an instruction do not depend on values, so floats cannot fault if numbers do
+        // not.
         remarks.extend(step_float(&mut self.float, |(float, _)| float.step(op).map(drop)));
         self.position += 1;
         Ok(remarks)

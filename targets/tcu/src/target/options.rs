@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use npukit_target::{Aliases, Chosen, OptionSpec, SEGMENTS, Stage, TargetError, Values};
 
 /// Every option of this target. `hw` was once called `model`, after its key in reports.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub(super) const OPTIONS: [OptionSpec; 14] = [
     SEGMENTS,
     OptionSpec {

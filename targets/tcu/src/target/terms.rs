@@ -3,7 +3,7 @@
 use npukit_target::Term;
 
 /// Terms in alphabetical order.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const TERMS: &[Term] = &[
     Term::new("accumulator", &[],
         "Memory for the sums of the array, in vectors of N scalars; the only memory that the SIMD unit accesses. It has the same number format as all others: every addition rounds and saturates."),

@@ -96,7 +96,7 @@ fn first_and_last(
         let (own, rest) = left[kind].split_at(left[kind].len().min(count));
         left[kind] = rest;
         let ends = [own.first(), own.last()].map(|cycle| cycle.copied().unwrap_or(u64::MAX));
-        // The read of a SIMD instruction is also an access, and is the first.
+        // A SIMD instruction's read is its first access.
         let first = if matches!(op, Op::Simd { .. }) { slice.end } else { slice.start };
         expected.extend(ends);
         got.extend([first, slice.end]);

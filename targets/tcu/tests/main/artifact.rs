@@ -34,7 +34,7 @@ const SIDECAR: &str = "net_pynqz1.npukit.json";
 fn changed(mut files: Files, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let before = files[file].clone();
     change(files.get_mut(file).unwrap());
-    // A file that is not text any more has no hashes.
+    // If the change makes the file invalid text, the file has no hashes to update.
     if let Ok(text) = String::from_utf8(files[SIDECAR].clone()) {
         let after = files[file].clone();
         files.insert(SIDECAR.to_owned(), resealed(&text, &[(&before, &after)]).into_bytes());
@@ -385,7 +385,7 @@ proptest! {
         match read_from(&files, "net_pynqz1.tmodel") {
             // An address beyond its memory can be read, but not written.
             Ok(program) => drop(write(&program)),
-            // The changed byte may be part of the name.
+            // The changed byte may be part of the name, which the message quotes.
             Err(error) => {
                 let text = error.to_string();
                 prop_assert!(text.contains("net") || text.contains("pynqz1"), "{}", text);

@@ -86,8 +86,8 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
         ControlFlow::Continue(())
     });
     ran.unwrap().unwrap();
-    // After the eight vectors of DRAM1: five rows, a register, all filled accumulators, all of
-    // local memory.
+    // After the eight vectors of DRAM1 come five rows, one register, all filled accumulators and
+    // all of local memory.
     assert_eq!(messages, [(8 + 5 + 1 + 4091 + 4096) * 8]);
     let held = |name: &str, address| machine.read(place(&*machine, name), address, 1).unwrap();
     for (at, (name, address)) in filled.into_iter().enumerate().skip(1) {
@@ -95,7 +95,7 @@ fn memories_on_the_chip_are_filled_for_the_circuit_by_instructions() {
     }
     assert_eq!((held("acc", 1), held("acc", 2)), (numbers(5), numbers(6)));
     assert_eq!((held("local", 1), held("acc", 3)), (vec![0; 4], vec![0; 4]));
-    // Only the program's own instructions are counted.
+    // The counter includes only the program's own instructions.
     assert_eq!(held("program_counter", 0), [3]);
 }
 
@@ -175,7 +175,7 @@ fn limits_are_of_instructions_and_of_cycles() {
     let run = |limits| program.machine(&SPARE).unwrap().run(limits).map(|ran| ran.instructions);
     let stopped = run(Limits { instructions: Some(1), ..NO_LIMITS }).unwrap_err();
     assert_eq!(stopped.instruction, Some(1));
-    // 64 vectors of one beat each, after a latency of 18 cycles.
+    // The instruction takes 64 cycles, one beat per vector, after a latency of 18 cycles.
     let stopped = run(Limits { cycles: Some(64), ..NO_LIMITS }).unwrap_err();
     assert_eq!(
         (stopped.instruction, stopped.error.to_string().as_str()),

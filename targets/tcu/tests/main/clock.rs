@@ -65,7 +65,7 @@ fn a_wider_bus_takes_fewer_beats() {
     let params = ClockParams { axi_bits: 512, ..ClockParams::with_latency(18) };
     let timeline = Clock::new(&config, params).unwrap().run(&[moves(DataMoveKind::Dram0ToLocal, 0, 300)]);
     assert_eq!(timeline.traffic[0].read_beats, 300);
-    // 64 vectors fill 4 KiB, and no burst may cross it.
+    // 64 vectors fill 4 KiB, and no burst may cross a 4 KiB boundary.
     assert_eq!(timeline.traffic[0].read_bursts, 5);
 }
 
@@ -73,7 +73,7 @@ fn a_wider_bus_takes_fewer_beats() {
 fn weights_wait_for_the_last_result() {
     let load = Op::LoadWeights { zeroes: true, local: AT, size: 9 };
     let timeline = clock("speech_robot", 1).run(&[mat_mul(16), load, mat_mul(1)]);
-    // Rows 3 to 18, results until 33, weights 34 to 42.
+    // Rows take cycles 3 to 18, results last until cycle 33, weights take cycles 34 to 42.
     assert_eq!(timeline.last.weight_load, 42);
     assert_eq!(timeline.busy.weight_rows, 9);
     assert!(timeline.stalls.of(Stall::ArrayForResults) >= 15, "{:?}", timeline.stalls);
@@ -87,7 +87,7 @@ fn a_bus_that_is_none_and_a_vector_that_is_longer_than_a_burst_are_refused() {
     };
     assert_eq!(clock(8, 100), Err(ClockError::Bus { axi_bits: 100 }));
     assert_eq!(clock(256, 8), Err(ClockError::Beats { vector_bits: 4096, axi_bits: 8 }));
-    // Two vectors of 128 bits share a word.
+    // A 256-bit word holds two vectors of 128 bits.
     assert_eq!(clock(8, 256), Ok(()));
 }
 
@@ -98,7 +98,8 @@ fn a_hang_names_the_instruction_and_the_form() {
     ops.extend(vec![simd(true, true, SimdOp::Max, 0, 0); 40]);
     let timeline = clock("speech_robot", 1).run(&ops);
     let hang = timeline.hang.unwrap();
-    // The waiting command, one after it, and 16 in the queue; the next is never accepted.
+    // The commands are the waiting one, one after it, and 16 in the queue. The next command is
+    // never accepted.
     assert_eq!(hang.instruction, 1 + 1 + 1 + 16);
     assert_eq!((hang.unit, hang.stuck), (Unit::Accumulator, Some((1, StuckForm::InputMissing))));
     assert!(hang.to_string().contains("instruction 1 (SIMD) is never completed"), "{hang}");
@@ -152,10 +153,11 @@ fn work_is_counted_by_unit() {
     ];
     let busy = clock("speech_robot", 18).run(&ops).busy;
     assert_eq!((busy.array_rows, busy.weight_rows), (4 + 4, 3));
-    // Writes of both products, reads of two vectors, writes of three, a read and a write, a write.
+    // In order: writes of both products, reads of two vectors, writes of three, a read and a write,
+    // a write.
     assert_eq!((busy.accumulator_accesses, busy.simd_operations), (8 + 2 + 3 + 2 + 1, 2));
     assert_eq!(busy.dram_vectors, 5 + 2);
-    // Weights and inputs read, two vectors written, three read.
+    // In order: weights and inputs are read, two vectors are written, three are read.
     assert_eq!(busy.local_a_accesses, 3 + 8 + 2 + 3);
 }
 
@@ -187,7 +189,8 @@ fn bursts_are_of_256_beats_and_within_4_kib() {
 
 #[test]
 fn a_burst_may_end_a_byte_behind_4_kib() {
-    // Vectors of six bytes, one byte per beat: the vectors before 682 have 4092 bytes.
+    // Vectors have six bytes, and a beat has one byte. The vectors before vector 682 have 4092
+    // bytes.
     let config = Config { array_size: 3, ..Config::preset("speech_robot").unwrap() };
     let params = ClockParams { axi_bits: 8, ..ClockParams::with_latency(18) };
     let clock = Clock::new(&config, params).unwrap();
@@ -205,7 +208,7 @@ fn a_burst_may_end_a_byte_behind_4_kib() {
 /// Only the released circuit keeps a burst whole whose last beat begins on the boundary.
 #[test]
 fn our_bursts_end_at_4_kib() {
-    // Vectors of 16 bytes, one beat each.
+    // Vectors have 16 bytes and take one beat each.
     let config = Config::preset("pynqz1").unwrap();
     let bursts = |crosses_by_a_beat: bool, address: u64, size: u64, kind: DataMoveKind| {
         let params = ClockParams { crosses_by_a_beat, ..ClockParams::with_latency(18) };
@@ -319,7 +322,7 @@ fn samples_of_every_cycle_count_what_passed() {
     assert_eq!(passed(Port::LocalB), timeline.busy.dram_vectors);
     assert_eq!(passed(Port::LocalA), timeline.busy.local_a_accesses);
     assert_eq!((passed(Port::Array), passed(Port::Accumulator)), (3 + 20, 20 + 1 + 2));
-    // Requests: one for a contiguous transfer, one per vector of a strided one.
+    // A contiguous transfer takes one request; a strided transfer takes one per vector.
     assert_eq!((passed(Port::Dram0), passed(Port::Dram1)), (2, 3));
     assert_eq!((passed(Port::Instruction), passed(Port::Dataflow)), (8, 3));
 }
@@ -487,7 +490,7 @@ fn an_offset_moves_writes_that_are_queued() {
         vec![write(1, 3), read, offset(1)],
         vec![write(1, 3), offset(0)],
         vec![write(1, 3), Op::Configure { register: 0x4, value: 1 }],
-        // The address of a single write is created while the next instruction is in the decoder.
+        // The address of a single write is created while the decoder holds the next instruction.
         vec![write(0, 1), offset(1)],
     ] {
         assert_eq!(moved(&ops), (0, vec![]), "{ops:?}");
@@ -535,7 +538,7 @@ fn registers_of_the_page_hold_32_bits() {
         machine.step(&ops[0]).unwrap();
         assert_eq!(machine.configuration().get(register), u32::MAX - 1);
     }
-    // 2^32 units of 64 KiB must not wrap.
+    // The address of 2^32 units of 64 KiB must not wrap around.
     let mut machine = Machine::new(&seed).unwrap();
     machine.write(Memory::Dram0, 0, &[1; 8]).unwrap();
     machine.step(&op(Register::Dram0Offset, 0x1_0000)).unwrap();
@@ -586,7 +589,7 @@ fn lookups_take_the_cycles_of_the_circuit() {
         let words = npukit_asm::assemble(&npukit_tcu::isa(&config), "p.s", text).unwrap().bytes;
         let ops = decode_program(&config, &words).unwrap();
         assert_eq!(clock.run(&ops).total, cycles, "{text}");
-        // Also with the known states of the same instructions.
+        // The comparison also covers a meter with known states of the same instructions.
         let [mut literal, mut known] = [clock.meter(), clock.meter()];
         let twice = ops.repeat(2);
         twice.iter().for_each(|op| literal.push(op));
@@ -673,7 +676,7 @@ fn a_read_waits_for_the_response_to_the_write_before_it() {
 #[test]
 fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
     use DataMoveKind::{Dram0ToLocal, LocalToDram0};
-    // After vector 255 of the smallest instance a burst continues in the next 4 KiB.
+    // After vector 255 of the smallest instance, a burst continues in the next 4 KiB.
     for (kind, address, stride_log2) in [Dram0ToLocal, LocalToDram0]
         .into_iter()
         .flat_map(|kind| [(kind, 0, 0), (kind, 255, 0), (kind, 0, 1), (kind, 0, 2)])
@@ -702,7 +705,7 @@ fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
 /// accepts a third burst when the first has ended.
 #[test]
 fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
-    // A vector is 64 beats of 128 bytes, two parts of 32 beats.
+    // A vector has 64 beats of 128 bytes, in two parts of 32 beats.
     let config = Config { array_size: 4096, ..Config::preset("speech_robot").unwrap() };
     for latency in [100, 300] {
         let params = ClockParams { axi_bits: 1024, ..ClockParams::with_latency(latency) };
@@ -710,7 +713,7 @@ fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
         let accepted = |n| held(&clock.run(&[Op::NoOp, moves(DataMoveKind::Dram0ToLocal, 1, n)]));
         let first = 64 + latency + 5;
         assert_eq!((accepted(1), accepted(2)), (first, first + 64), "{latency}");
-        // The first part has passed meanwhile: address, latency, 32 beats.
+        // By then the first part has passed: address, latency and 32 beats.
         assert_eq!(accepted(3), first + (1 + latency + 32 - 1).max(2 * 64), "{latency}");
     }
 }

@@ -64,7 +64,7 @@ fn systems_are_the_published_ones() {
     let speech = "published with Tensil's speech commands measurement";
     let table = "published in Tensil's benchmark table";
     let same_part = "published with Tensil's ResNet-20 measurement on the PYNQ-Z1, which has the same FPGA";
-    // Latencies are 180 ns, which is 18 cycles of 100 MHz, 27 of 150 MHz and 54 of 300 MHz.
+    // All latencies are 180 ns: 18 cycles at 100 MHz, 27 at 150 MHz and 54 at 300 MHz.
     let systems = [
         ("artya7100t", "", None, None, None, None),
         ("artya735t", "", Some(150.0), Some(128), Some(27), Some(table)),
@@ -84,7 +84,7 @@ fn systems_are_the_published_ones() {
         ("zcu104_uram", "512bit", Some(100.0), Some(512), Some(18), Some(measured)),
     ];
     let mut found = Vec::new();
-    // The system of the ULX3S is npukit's own design.
+    // The system of the ULX3S is npukit's own design, so it is skipped.
     for name in Config::presets().filter(|name| *name != "ulx3s") {
         let Board { system, systems, .. } = Board::preset(name).unwrap();
         found.push((name, String::new(), system));

@@ -41,7 +41,7 @@ fn each_rule() {
     assert_eq!(of(&[data_move(DataMoveKind::LocalToAccumulatorAccumulate, 4)]), (4, 40));
     assert_eq!(of(&[data_move(DataMoveKind::LocalToDram1, 4)]), (4, 400));
     assert_eq!(of(&[Op::Configure { register: 0, value: 0 }]), (0, 0));
-    // Even for a corrupted program the sum saturates.
+    // The sum saturates even if the program is corrupted.
     assert_eq!(of(&[mat_mul(u64::MAX), mat_mul(u64::MAX)]), (u64::MAX, u64::MAX));
 }
 

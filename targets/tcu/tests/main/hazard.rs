@@ -44,7 +44,7 @@ fn lost_at(preset: &str, latency: u64, ops: &[Op]) -> Vec<LostWrite> {
 /// Returns whether hardware loses the first of two instructions with `between` between them.
 fn loses(preset: &str, first: Op, between: &[Op], second: Op) -> bool {
     let start = [moves(DataMoveKind::Dram0ToLocal, 0, 0, 64), weights(false, 9), put(0, 0), put(1, 1)];
-    // The accumulators are idle when the first one comes.
+    // The accumulators are idle when the first addition arrives.
     let idle = vec![Op::NoOp; 200];
     let ops = [&start[..], &idle, &[first], between, &[second]].concat();
     let found = lost_at(preset, 18, &ops);
@@ -152,7 +152,7 @@ fn an_early_release_of_the_lock_is_in_the_cycles() {
 #[test]
 fn what_the_memory_decides_is_said() {
     let config = Config::preset("speech_robot").unwrap();
-    // The second addition reaches the decoder later if DRAM is slower.
+    // With a slower DRAM, the second addition reaches the decoder later.
     let ops = [
         moves(DataMoveKind::Dram0ToLocal, 0, 0, 3),
         product(0, 1),

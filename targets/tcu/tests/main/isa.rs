@@ -137,7 +137,7 @@ fn golden_vectors_survive_text() {
     }
 }
 
-#[rustfmt::skip] // A table: specification 3.5, row by row, in our syntax.
+#[rustfmt::skip] // Not formatted: specification 3.5 row by row, in npukit's syntax.
 const WORKED: [(&str, &str, &str); 32] = [
     ("pynqz1",    "noop",                                                      "0000000000000000"),
     ("pynqz1",    "matmul local[0x5], acc[0x7], 1",                            "0500070000000010"),
@@ -195,7 +195,8 @@ fn a_person_may_write_it_otherwise() {
         let bytes = |text: &str| assemble(&spec, "s", text).unwrap().bytes;
         assert_eq!(bytes(first), bytes(second), "{first}");
     }
-    // A unary operation on a register must not leave its ignored source at the input, which hangs.
+    // A unary operation on a register must not encode its ignored source as the input, because the
+    // circuit would hang.
     let word = assemble(&spec, "s", "simd out = move(r1), write acc[3]").unwrap().bytes;
     let ops = decode_program(&Config::preset("pynqz1").unwrap(), &word).unwrap();
     assert!(matches!(ops[..], [Op::Simd { sub: SimdSub { left: 1, right: 1, .. }, .. }]), "{ops:?}");
@@ -268,7 +269,7 @@ fn two_threads() {
     let bytes = assemble(&spec, "s", text).unwrap().bytes;
     assert_eq!(bytes[8], 0x90);
     assert_eq!(disassemble(&spec, &bytes).to_string(), text);
-    // An Op has no thread, so a program with two threads is refused instead of being misread.
+    // An `Op` has no thread, so a two-thread program is refused instead of being misread.
     let errors = decode_program(&config, &bytes).unwrap_err().errors;
     let other = |index, offset| At { index, offset, error: DecodeError::Thread { thread: 1 } };
     assert_eq!(errors, [other(0, 0), other(1, 9)]);
@@ -313,7 +314,7 @@ fn words_without_meaning() {
     assert_eq!(encode_program(&config, &ops).unwrap(), bytes, "the whole word is kept");
     let meant = Op::Unassigned { header: 0x10, operands: Word::ZERO };
     assert!(encode_program(&config, &[meant]).is_err(), "that is a MatMul");
-    // The header has the upper 8 of 64 bits.
+    // The header is the upper 8 of 64 bits.
     let wide = |bit| Op::Unassigned { header: 0x50, operands: Word::ZERO.with(BitRange::new(bit, 1), 1) };
     assert!(encode_program(&config, &[wide(55)]).is_ok());
     assert!(encode_program(&config, &[wide(56)]).is_err(), "there is no room for this operand");
@@ -470,7 +471,7 @@ proptest! {
         small: bool,
         stray in prop::option::weighted(0.1, 0_u32..256),
     ) {
-        // Small operands are often legal; random ones seldom are.
+        // Small operands are often legal, random operands rarely.
         let bits = if small { bits.map(|byte| byte & 0x11) } else { bits };
         let bytes = word(&config, row, bits, stray);
         let (spec, codec, word) = (isa(&config), Codec::new(&config), Word::from_le_bytes(&bytes));

@@ -26,15 +26,15 @@ fn a_sound_program_has_no_findings() {
 fn reads_of_what_nothing_has_written_are_found() {
     let moved = "datamove local[0] <- dram0[0], 4\n";
     let used = "loadweights local[0], 5\nmatmul local[4], acc[0], 1\n";
-    // Both read more than the move has written; each vector is reported once.
+    // Both instructions read more than the move has written. Each vector is reported only once.
     assert_eq!(found(&format!("{moved}{used}")), [("unwritten-read", Some(2))]);
     assert_eq!(found(&format!("{}{used}", moved.replace(", 4", ", 5"))), []);
     assert_eq!(found(&format!(".input x, local\n{used}")), []);
-    // An addition reads the sum that it adds to.
+    // An accumulating product reads the old sum, which was not written.
     let adds = around("matmul.acc local[0], acc[0], 8");
     assert_eq!(found(&adds), [("unwritten-read", Some(4))]);
     assert_eq!(found(&format!(".data acc, 0\n{adds}")), []);
-    // The content of DRAM belongs to the host.
+    // The host may fill DRAM before the run, so reading it is not a finding.
     assert_eq!(found("datamove local[0] <- dram1[7], 1\ndatamove dram0[0] <- local[0], 1"), []);
 }
 
@@ -48,7 +48,7 @@ fn registers_are_written_before_they_are_read() {
 
 #[test]
 fn results_that_nobody_reads_are_found() {
-    // Overwritten completely, and in parts.
+    // The result is overwritten completely, or in parts.
     let twice = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[0], 8");
     assert_eq!(found(&twice), [("unread-result", Some(4))]);
     assert_eq!(
@@ -59,7 +59,7 @@ fn results_that_nobody_reads_are_found() {
     );
     let apart = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[0], 4\nmatmul local[4], acc[4], 4");
     assert_eq!(found(&apart), [("unread-result", Some(4))]);
-    // Left over, if the text declares its outputs.
+    // If the text declares its outputs, a result that is never read is a finding.
     let left = around("matmul local[0], acc[0], 8\nmatmul local[0], acc[16], 8");
     assert_eq!(found(&left), [("unread-result", Some(5))]);
     assert_eq!(found(&left.replace(".output y, acc[0:8]\n", "")), []);
@@ -74,7 +74,7 @@ fn weights_are_loaded_for_a_product() {
         found(&format!("{filled}{load}{load}matmul local[0], acc[0], 1")),
         [("unused-weights", Some(3))]
     );
-    // Rows that are shifted in one by one are a load together.
+    // Rows that are shifted in one by one form one load.
     let rows = "loadweights local[0], 1\n".repeat(5);
     assert_eq!(found(&format!("{filled}{rows}matmul local[0], acc[0], 1")), []);
     assert_eq!(
@@ -111,13 +111,13 @@ fn a_text_allows_findings() {
         format!("{set}{lost}{} ; npu: allow lost-addition\n", lost.trim()),
         format!("{set}{lost}# npu: allow lost-addition: as it is meant\n{lost}"),
         format!("{set}{lost}// npu: allow\tlost-addition\n\n; for another reason\n{lost}"),
-        // In a macro, at its call, and at a repetition.
+        // The comment is in a macro, at the call of a macro, or at a repetition.
         format!("{set}.macro add\n{} ; npu: allow lost-addition\n.endm\nadd\nadd\n", lost.trim()),
         format!("{set}{lost}.macro add\n{lost}.endm\nadd ; npu: allow lost-addition\n"),
     ] {
         assert_eq!(found(&allowed), [], "{allowed}");
     }
-    // Another line, another finding, no finding.
+    // The comment is on another line, names another finding, or has no finding.
     let before = format!("{set}{} ; npu: allow lost-addition\n{lost}", lost.trim());
     assert_eq!(found(&before), [("unused-allow", Some(3)), ("lost-addition", Some(4))]);
     let other = format!("{set}{lost}{} ; npu: allow stride, lost-adition\n", lost.trim());

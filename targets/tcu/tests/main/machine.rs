@@ -149,7 +149,7 @@ fn access_from_outside_is_checked() {
         Err(AccessError::OutOfRange { base: 63, vectors: 2, .. })
     ));
     assert!(matches!(machine.read(Memory::Local, u64::MAX, 2), Err(AccessError::OutOfRange { .. })));
-    // Only the low 16 bits are stored.
+    // Memory stores only the low 16 bits.
     machine.write(Memory::Local, 0, &[0x1_8000, -1]).unwrap();
     assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), [-32768, -1]);
 }
@@ -165,7 +165,7 @@ fn configuration_registers_keep_their_values() {
     machine.run(&program, &mut |_| ()).unwrap();
     // Offsets are in units of 64 KiB.
     assert_eq!((get(&machine, Dram0Offset), get(&machine, ProgramCounter)), (0x1234, 3));
-    // A write to the program counter is not counted itself.
+    // The write to the program counter is not counted.
     machine.run(&[Op::Configure { register: 0xA, value: 10 }, Op::NoOp], &mut |_| ()).unwrap();
     assert_eq!(get(&machine, ProgramCounter), 11);
 }
@@ -182,12 +182,12 @@ fn offsets_move_the_windows_on_the_banks() {
         let to_local = Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local: at(0), other: at(0), size: 1 };
         machine.step(&to_local).unwrap();
         assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), vector, "through the same window");
-        // The other bank and the old window are elsewhere.
+        // Neither the other bank nor the old window has changed.
         assert_eq!(machine.read(Memory::Dram0, 0, 1).unwrap(), vec![0; lanes]);
         machine.step(&offset(0x4, 0)).unwrap();
         machine.step(&to_local).unwrap();
         assert_eq!(machine.read(Memory::Local, 0, 1).unwrap(), vec![0; lanes]);
-        // Hardware takes 16 bits of wider values.
+        // If a value is wider than 16 bits, hardware takes the low 16.
         machine.step(&offset(0x4, 0x5_0001)).unwrap();
         assert_eq!(machine.read(Memory::Dram1, 0, 1).unwrap(), vector);
         assert_eq!(machine.configuration().get(Register::Dram1Offset), 1);
@@ -216,7 +216,7 @@ fn a_destination_register_does_not_keep_the_output_from_the_accumulators() {
     let both = Op::Simd { read: true, write: true, accumulate: true, write_address: 1, read_address: 0, sub };
     machine.step(&both).unwrap();
     assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [105, 94]);
-    // The register has the output, not the sum.
+    // The register holds the operation's output, not the accumulated sum.
     machine.step(&simd_op("W", SimdOp::Move, 1, 1)).unwrap();
     assert_eq!(machine.read(Memory::Accumulators, 0, 1).unwrap(), [5, -6]);
 }
@@ -288,7 +288,7 @@ fn lookup(left: u8, destination: u8) -> Op {
 #[test]
 fn lookup_gives_the_difference_and_the_values() {
     let (config, mut machine) = with_tables();
-    // 2.0 is equally close to 1.0 and 3.0: the first key wins.
+    // 2.0 is equally close to 1.0 and 3.0, so the first key is taken.
     machine.write(Memory::Accumulators, 0, &[-700, 512]).unwrap();
     let program = [load(0), load(1), load(2), lookup(0, 2)];
     assert_eq!(validate(&config, &program), []);
@@ -302,7 +302,7 @@ fn lookup_gives_the_difference_and_the_values() {
     assert_eq!(register(3), [4 * 256, 256]);
     assert_eq!(register(4), [-8 * 256, 256]);
     assert_eq!(machine.read(Memory::Accumulators, 1, 1).unwrap(), [-700 + 512, 256]);
-    // Destination 0: the difference goes only to the output, the values to registers 1 and 2.
+    // With destination 0, the difference is only the output; the values go to registers 1 and 2.
     machine.write(Memory::Accumulators, 0, &[768, 0]).unwrap();
     machine.step(&lookup(0, 0)).unwrap();
     machine.step(&simd_op("W", SimdOp::Move, 2, 2)).unwrap();
@@ -316,7 +316,7 @@ fn lookup_gives_the_difference_and_the_values() {
 fn a_load_replaces_the_whole_table() {
     let (_, mut machine) = with_tables();
     machine.run(&[load(0), load(1), load(2)], &mut |_| ()).unwrap();
-    // One vector of keys instead of two: only -2.0 and 0.0 are keys now.
+    // One vector of keys is loaded instead of two, so only -2.0 and 0.0 are keys.
     let shorter = Op::LoadLut { local: at(0), table: 0, size: 1 };
     machine.write(Memory::Accumulators, 0, &[768, 768]).unwrap();
     machine.run(&[shorter, lookup(0, 1)], &mut |_| ()).unwrap();
@@ -365,7 +365,7 @@ fn any_op() -> impl Strategy<Value = Op> {
     prop_oneof![
         (any::<[bool; 2]>(), run(), run(), number()).prop_map(
             |([accumulate, zeroes], local, accumulator, size)| {
-                // A huge size of zeros is legal only up to the accumulators' depth.
+                // A size that writes zeros is legal up to the accumulators' depth.
                 Op::MatMul { accumulate, zeroes, local, accumulator, size }
             }
         ),
@@ -394,7 +394,7 @@ proptest! {
         validate(&config, &ops);
         for op in &ops {
             let found = npukit_tcu::internals::check::check(&config, op).is_err();
-            // The machine refuses what the check finds; beyond that only lookups can fault.
+            // The machine refuses what the check reports. Only lookups can fault in addition.
             let failed = machine.step(op).is_err();
             let looks_up = matches!(op, Op::Simd { sub, .. } if sub.op == SimdOp::Lookup);
             prop_assert!(failed == found || (failed && looks_up), "{:?}", op);

@@ -74,7 +74,7 @@ fn final_sums_are_the_results_of_the_machine() {
         let after = accumulators(&*machine, 0, 6);
         match step {
             3 => assert_eq!(results, after[..12]),
-            // Numbers reach from -128 to 127.99609375.
+            // Numbers range from -128 to 127.99609375.
             5 => {
                 let old = before[..4].iter().chain(&before[8..12]);
                 let sum = |(old, result): (&f64, &f64)| (old + result).clamp(-128.0, 127.996_093_75);

@@ -64,7 +64,7 @@ fn the_value_of_a_configure_is_operand_1_by_the_page() {
     assert_eq!(word("ultra96v2+seed", timeout), "0800003412000000f0");
     let all = "configure tracepoint, 0xffffffff\n";
     assert_eq!(word("pynqz1+seed", all), "0900ffffffff00f0");
-    // Register and value are read back; other bits are reserved.
+    // Register and value survive encoding and decoding; other bits are reserved.
     for name in ["pynqz1", "pynqz1+seed"] {
         let assembled = instance(name).assemble("p.s", timeout, &NoFiles).unwrap();
         let listing = instance(name).disassemble(&assembled.bytes, "npukit").unwrap();
@@ -94,7 +94,7 @@ fn what_is_read_need_not_be_taken_by_the_page() {
     }
     let run = |config: &Config| clock(config).run(&reads.repeat(30));
     assert!(matches!(run(&released).hang.unwrap().stuck, Some((0, StuckForm::InputUnused))));
-    // The cycles are the same as with the input as source.
+    // The program takes as many cycles as with the input as source.
     let taken = ops(&seed, &READS.replace("(r1", "(in").replace("zero", "move(in)"));
     let timed = run(&seed);
     assert_eq!((timed.hang, timed.total), (None, clock(&released).run(&taken.repeat(30)).total));
@@ -133,13 +133,13 @@ simd out = noop, read acc[4], write acc[5]
 /// operand's address.
 #[test]
 fn a_noop_triggers_external_reads_and_writes_by_the_page() {
-    // Weights of one, for the bias and the first input lane only.
+    // All weights of the bias and of the first input lane are one; the others are zero.
     let weights: Vec<i64> = [[256; 4], [256; 4], [0; 4], [0; 4], [0; 4]].concat();
     let local = [2 * 256, 0, 0, 0, 3 * 256, 0, 0, 0];
     let (machine, remarks) = ran("cmoda7+seed", MOVES, &[("weights", &weights), ("local", &local)]);
     assert_eq!(remarks, [""; 0]);
-    // The rows are 1 + 2 and 1 + 3; the last one is written, added, and read out before it is
-    // written again.
+    // The rows are 1 + 2 and 1 + 3. The last row is written, increased, and read before it is
+    // overwritten.
     let of = |memory, address| held(&*machine, memory, address)[0] / 256;
     assert_eq!((of("acc", 0), of("acc", 1), of("acc", 4), of("acc", 5)), (3, 4, 8, 4));
     assert_eq!((of("local", 9), of("local", 5)), (3, 8));
@@ -149,7 +149,7 @@ fn a_noop_triggers_external_reads_and_writes_by_the_page() {
 fn a_noop_that_moves_is_a_fault_of_the_released_hardware() {
     let (released, seed) = (config("cmoda7"), config("cmoda7+seed"));
     let moves = ops(&seed, "simd out = noop, read acc[0]\nsimd out = noop, write acc[0]\n");
-    // The words are the same.
+    // Both readings encode the instructions as the same words.
     assert_eq!(encode_program(&released, &moves).unwrap(), encode_program(&seed, &moves).unwrap());
     for op in &moves {
         let fault = Machine::new(&released).unwrap().step(op).unwrap_err();
@@ -206,7 +206,7 @@ fn the_page_loads_tables_without_a_size() {
     assert_eq!(words(&own, page), words(&own, "loadlut local[8], table 1, 1"));
     let deep = Config { lookup_depth: 3, ..seed.clone() };
     assert!(matches!(ops(&deep, page)[..], [Op::LoadLut { size: 3, table: 1, .. }]));
-    // The specification has no size: the bits are reserved.
+    // The specification has no size field, so its bits are reserved.
     let sized = words(&own, "loadlut local[8], table 1, 3");
     assert!(decode_program(&seed, &sized).unwrap_err().to_string().contains("reserved"));
     assert!(npukit_asm::assemble(&isa(&seed), "p.s", "loadlut local[8], table 1, 3").is_err());
@@ -245,7 +245,7 @@ fn an_interval_of_0_gives_invalid_samples_by_the_page() {
     let error = sampled("cmoda7", &[off]).unwrap_err();
     assert!(error.contains("streams no samples") && error.contains("`+seed`"), "{error}");
     assert_eq!(sampled("cmoda7+seed", &[off, ("sample-block", "4")]), Ok(vec![Sample::INVALID; 4]));
-    // All ones in the program counter, zeros in the flags.
+    // An invalid sample has all ones in the program counter and zeros in the flags.
     assert_eq!(Sample::INVALID.word(), 0xFFFF_FFFF);
     // A nonzero interval gives the same result in both readings.
     let on = [("sample-interval", "1"), ("sample-block", "4")];

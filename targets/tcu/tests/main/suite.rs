@@ -19,9 +19,9 @@ const SUITE: Suite = Suite {
     inexact: 0,
     presets: &[("pynqz1", &[]), ("ultra96v2", &[])],
     text: Text::Stage("asm"),
-    // Fractions of 8 bits.
+    // The number format has 8 fraction bits.
     tolerance: 0.02,
-    // The graph computes in single precision.
+    // The graph is computed in single precision.
     floats: 1e-5,
     counters: &["program_counter"],
     operands_with_effect: 0.7,

@@ -114,8 +114,7 @@ proptest! {
         let report = program.time_samples("s", &words, &options(&given)).unwrap();
         check_sums(&report);
         let model = time(&*program, &given);
-        // The driver's Configure takes one cycle more, and the cycles after the program do not
-        // belong to it.
+        // The driver's Configure takes one more cycle. Cycles after the program are not part of it.
         let cycles = |report: &TimeReport| report.instructions.iter().map(|i| i.cycles).collect::<Vec<_>>();
         let (from_samples, modeled) = (cycles(&report), cycles(&model));
         let inner = 1..modeled.len().max(2) - 1;
@@ -142,7 +141,7 @@ fn the_published_board_result_comes_out() {
     assert!((milliseconds / measured - 1.0).abs() <= 0.01, "{milliseconds}");
     let said = report.assumptions.join("\n");
     assert!(said.contains("18 cycles") && said.contains("128 bits") && said.contains("ZCU104"), "{said}");
-    // The clock scales the latency, since it is a time.
+    // The latency is a time, so its number of cycles grows with the clock frequency.
     let fast = time(&*program, &[("clock-mhz", "200")]);
     assert_eq!(fast.cycles, time(&*program, &[("latency", "36")]).cycles);
     assert!(fast.assumptions.join("\n").contains("36 cycles"), "{:?}", fast.assumptions);
@@ -153,7 +152,8 @@ fn the_published_board_result_comes_out() {
 fn latency_and_bus_are_options() {
     let program = published(RESNET20);
     let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["hw"];
-    // The latencies of the simulated hardware, and with responses to writes after one cycle.
+    // Expected cycles at each latency of the simulated hardware, and with write responses after one
+    // cycle.
     for (latency, expected) in [("1", 652_140), ("10", 676_150), ("20", 769_120), ("28", 843_496)] {
         assert_eq!(cycles(&[("latency", latency)]), expected);
     }
@@ -181,7 +181,7 @@ fn options_that_make_no_sense_are_refused() {
         assert!(matches!(error, TargetError::Option { .. }), "{error}");
         assert!(error.to_string().contains(message), "{error}");
     }
-    // Two vectors of 128 bits share a word.
+    // A 256-bit word holds two vectors of 128 bits.
     assert!(program.time(&options(&[("axi-bits", "256")])).is_ok());
 }
 
@@ -241,7 +241,7 @@ fn flags_say_when_they_rise() {
         timeout.flag.starts_with("timeout flag (results are right)")
             && tracepoint.flag.starts_with("tracepoint")
     );
-    // Instruction 3 comes in cycle 5 and is held for 300 cycles.
+    // Instruction 3 arrives in cycle 5 and is held for 300 cycles.
     assert_eq!((timeout.times, timeout.first_instruction, timeout.first_cycle), (2, 3, 205));
     assert_eq!((tracepoint.times, tracepoint.cycles, tracepoint.first_instruction), (1, 1, 4));
 }
@@ -407,7 +407,7 @@ fn samples_of_a_program_are_what_its_decoder_does() {
         .chunks(8)
         .map(|word| Sample::from_word(u64::from_le_bytes(word.try_into().unwrap())).unwrap())
         .collect();
-    // Nothing for two cycles, then the driver's Configure, the NoOp, and the MatMul of four rows.
+    // Two cycles are empty. The driver's Configure, the NoOp and the MatMul of four rows follow.
     let counters: Vec<_> = samples.iter().take(9).map(|sample| sample.program_counter()).collect();
     assert_eq!(counters, [0, 0, 0, 1, 2, 2, 2, 2, 3]);
     let shown = |port| {
@@ -433,10 +433,11 @@ fn the_program_may_set_the_interval() {
         program("speech_robot", ops, &[]).write_time(TimeForm::Samples, &given, &mut words).unwrap();
         words.chunks(8).map(|word| u32::from_le_bytes(word[..4].try_into().unwrap())).collect()
     };
-    // One at the start; the hardware counts on to the thousandth cycle, which is never reached.
+    // The only sample is at the start. The hardware then counts to the thousandth cycle, which the
+    // program does not reach.
     assert_eq!(counters([interval(3), pause.clone()].concat()), [0]);
-    // Off and on again: the first sample is in the next cycle, and the program counter counts from
-    // 1.
+    // Sampling is switched off and on: the first sample is in the next cycle, and the program
+    // counter counts from 1.
     assert_eq!(counters([interval(0), interval(3), pause].concat()), [0, 3, 6, 9, 12]);
 }
 

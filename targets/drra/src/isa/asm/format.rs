@@ -24,7 +24,7 @@ fn opens(open: usize, line: &str) -> Option<usize> {
         "(" if open > 0 || index > 0 => Some(open + 1),
         ")" => open.checked_sub(1),
         _ if open > 0 => Some(open),
-        // Outside parentheses, only instruction names are allowed.
+        // Only instruction names are legal outside parentheses.
         _ => (token.kind == TokenKind::Identifier && next(index)).then_some(0),
     };
     tokens.iter().enumerate().try_fold(open, step).filter(|_| faults.is_empty())

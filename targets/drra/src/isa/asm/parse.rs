@@ -431,7 +431,8 @@ fn resolve(
         }
         match field(row, key) {
             Some(index) => instruction.values[index] = bits(row, &row.fields[index], value)?,
-            // Upstream writes the operation's port in instructions that have no port.
+            // Upstream writes the operation's port even in instructions that have no port, so it is
+            // accepted.
             None if *key == "port" && component != Component::Sequencer => drop(port(value)?),
             None => return Err(no_field(component, row, key, *span)),
         }

@@ -53,7 +53,7 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
         for (pc, &word) in words.iter().enumerate() {
             let next = words.get(pc + 1).and_then(|next| decode(next).ok());
             let text = match decode(&word) {
-                // The assembler refuses this instruction.
+                // The assembler would refuse this instruction, so it is printed as a word.
                 Ok(instruction) if instruction.repeats_nothing(fabric, next.as_ref()) => {
                     format!("word(bits={word:#010x}) # {}", instruction.text(isa, listing))
                 }

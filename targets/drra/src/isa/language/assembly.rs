@@ -46,7 +46,7 @@ impl AssemblyLanguage {
                 }
                 None => (Vec::new(), None),
             };
-            // The word as in files, which may have another encoding.
+            // Files may use another encoding, so the word is encoded as in the file.
             let word = instruction.as_ref().map_or(*word, |instruction| isa.encode(instruction));
             let bytes = word.to_be_bytes().to_vec();
             let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);

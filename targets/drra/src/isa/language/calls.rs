@@ -43,7 +43,7 @@ impl<'a> Open<'a> {
             return None;
         }
         let mut open = Self { is_quoted: line.matches('"').count() % 2 == 1, word, ..Self::default() };
-        // The name before parentheses or braces may be followed by another in angle brackets.
+        // The name before parentheses or braces may be followed by a name in angle brackets.
         let (mut name, mut angle, mut last) = ("", 0_usize, "");
         for Token { kind, text, .. } in tokens(before).0 {
             match (kind, text) {

@@ -98,7 +98,7 @@ impl Walk<'_> {
     fn epoch(&mut self, epoch: &Epoch) {
         let part = self.recorder.new_part();
         let named = epoch.name.as_ref().map(|name| name.span.start);
-        // An epoch without a name begins at the brace before its first operation.
+        // An epoch without a name is located at the brace before its first operation.
         let first = epoch.operations.first().map(|operation| operation.span.start);
         let around = |first: usize| {
             let braces = self.ends.iter().rev().filter(|(open, end)| *open < first && first < *end);
@@ -126,7 +126,7 @@ impl Walk<'_> {
     fn instruction(&mut self, instruction: &Instruction, component: Option<Component>, part: usize) {
         let spec = &self.language.spec;
         let isa = Isa::in_files(self.language.fabric.options);
-        // Raw instructions may be the sequencer's, or name their slot themselves.
+        // Raw instructions may belong to the sequencer or may name their slot.
         let Some(row) = row_of(spec, isa, component, &instruction.mnemonic.text) else { return };
         self.recorder
             .mark(SourceLocation::new(instruction.mnemonic.span), MarkKind::Mnemonic { row, word: None });

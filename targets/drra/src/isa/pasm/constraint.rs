@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     fn expected(&self, expected: &str) -> PasmError {
         let found = self.rest().chars().next();
         let size = found.map_or(0, char::len_utf8);
-        // At the end, the caret points to the last character.
+        // At the end of the text, the caret points to the last character.
         let back = usize::from(found.is_none() && !self.text.is_empty());
         let begin = self.start + self.at - back;
         PasmError::Syntax {

@@ -155,7 +155,7 @@ impl Epoch {
                 configurations = needed.into_iter().zip(configurations).map(|(a, b)| a.max(b)).collect();
                 continue;
             }
-            // Every schedule is checked independently of the search.
+            // A separate check of every schedule guards against errors in the search.
             if let Some(violation) = check(&problem, &found).first() {
                 return Err(fail(conflict::defect(violation)));
             }

@@ -63,7 +63,7 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let mut block = compiler.steps(&steps, 0)?;
     // Default: a program without cells has no columns to call.
     let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
-    // The call and the return take equally long.
+    // The return takes as long as the call.
     let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
     block.halt();
     let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
@@ -128,7 +128,8 @@ impl Compiler<'_> {
     }
 
     fn repeat(&mut self, count: u16, body: &[Step], span: Span, depth: usize) -> Result<Block, PasmErrors> {
-        // Ports of the last iteration may still be active when the next iteration starts.
+        // Ports of the last iteration may still be active when the next iteration starts, so their
+        // state is unknown.
         self.ports = epoch::Ports::unknown();
         let body = self.steps(body, depth + 1)?;
         self.ports = epoch::Ports::unknown();

@@ -115,7 +115,8 @@ impl<'a> Parser<'a> {
                 Ok(region) => regions.push(region),
                 Err(error) => {
                     self.recover(error, &REGIONS);
-                    // Surplus closing brace at the top level.
+                    // A surplus closing brace at the top level is skipped, so that parsing
+                    // continues.
                     if self.at == before || (self.depth == 0 && self.text() == "}") {
                         self.at += 1;
                     }
@@ -189,7 +190,7 @@ impl<'a> Parser<'a> {
             }
         }
         if let Err(error) = self.expect("}") {
-            // The operations read so far are kept.
+            // The operations read before the error are kept.
             self.errors.push(error);
         }
         Ok(epoch)

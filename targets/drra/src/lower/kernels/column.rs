@@ -59,8 +59,8 @@ pub(super) fn results(
     writer.rop("output_r", column.bottom, column.output, 3, &addresses(0, &row.levels(&[(rows, 0)])));
     let output = addresses(bases.output, &row.levels(&[(rows, 1)]));
     writer.rop("output_w", column.bottom, column.output, 1, &output);
-    // The sum of a cycle is available in the next. A row is complete after 16 words. It is read
-    // before the next word replaces its first, at the latest in that very cycle.
+    // The sum of a cycle is available in the next cycle. A row is complete after 16 words. It must
+    // be read before its first word is replaced, at the latest in the same cycle.
     writer.constraint(&format!("@keep + {} == @read_a + {}", words.lead, period - spare));
     writer.constraint(&format!("@read + {} == @read_a + {}", row.lead, first * period - spare + 1));
     writer.constraint("@store == @read");

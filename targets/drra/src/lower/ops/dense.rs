@@ -54,7 +54,7 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
     }
     let outer = lowering.graph.shape(y).to_vec();
     let outer = outer.split_last_chunk::<2>().map_or(&[][..], |(outer, _)| outer);
-    // Rows of all matrices are lowered as one matrix.
+    // If all matrices share their weights, their rows are lowered as one matrix.
     let is_one = outer_w.iter().all(|&size| size == 1);
     let (outer, m) = if is_one { (&[][..], m * outer.iter().product::<usize>()) } else { (outer, m) };
     let products = lowering.products([x, w], y, bias)?;
@@ -124,7 +124,7 @@ pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, 
         [] => to.clone(),
     };
     if length <= FILE_WORDS {
-        // The smaller operand stays, so that each call streams more.
+        // The smaller operand stays in the cells, so that each call streams more.
         return Ok(match first <= second {
             true => Task::Dots { work, stationary: a, stream: b, to },
             false => Task::Dots { work, stationary: b, stream: a, to: swapped(&to) },

@@ -98,8 +98,8 @@ impl Lowering<'_> {
             if length > 1 { self.temporary(&node.name, vec![count, length], fraction) } else { to };
         let all = Place::all(count * length);
         self.push(node, rows, vec![Task::Move { from: vectors, to: all, shift: 0 }]);
-        // Combines the first half of each row with the second. The middle word of an odd row is in
-        // both.
+        // Each round combines the first half of a row with the second half. In a row of odd length,
+        // the middle word is in both halves.
         while length > 1 {
             let half = length.div_ceil(2);
             let part = |offset| Gather {

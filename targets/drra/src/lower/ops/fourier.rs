@@ -70,8 +70,8 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     let full = if dft.onesided { lowering.temporary(&node.name, shape.to_vec(), to) } else { y.0 as usize };
     let mut fraction = from;
     for stage in 0..stages {
-        // Every stage at most doubles values, which the inverse halves before. A part may grow by
-        // another half bit.
+        // Every stage at most doubles values. The inverse halves them before each stage. A part may
+        // grow by another half bit.
         let (grown, left) = (stage as i32 + 1, (stages - stage) as i32 - 1);
         let next = match dft.inverse {
             false => (from - grown).max(to) - 1,
@@ -166,7 +166,7 @@ impl Butterflies<'_> {
     fn tasks(&self, value: Source, factors: Source, products: &Products) -> Vec<Task> {
         let Signals { outer, inner, parts, .. } = *self.signals;
         let (rest, half) = (inner * parts, self.half());
-        // Parts of a result, and words per part.
+        // The number of parts of a result, and the number of words per part.
         let (results, words) = (parts, 2 * parts);
         let axes = |of_value: bool| -> Axes {
             let pick = |own: usize, other: usize| if of_value { own } else { other };
@@ -191,7 +191,7 @@ impl Butterflies<'_> {
             gather(factors, false, vec![(words, 1)]),
         ];
         let count = operands[0].count();
-        // Imaginary parts of sums of real points are 0.
+        // Sums of real points have imaginary parts of 0.
         let to = Place { offset: 0, axes: vec![(count, 2 / parts)] };
         let stage = Task::Vectors { work: products.sum, operands, to };
         if parts == 1 { vec![Task::Fill(0), stage] } else { vec![stage] }

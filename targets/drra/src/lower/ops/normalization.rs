@@ -68,11 +68,11 @@ pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> R
     let axes: Vec<usize> = (softmax.axis..softmax.axis_end).collect();
     let (rows, repeats) = over(&shape, &axes);
     let (length, count, all) = (rows.length(), rows.count(), shape.iter().product());
-    // Sums of words of at most 1 fit after giving up bits; quotients regain these bits as far as
-    // they fit.
+    // Words of at most 1 give up bits so that their sums fit. Quotients regain as many of these
+    // bits as fit.
     let given = (length.next_power_of_two().ilog2() as i32 - 4).max(0);
     let kept = given.min(BITS_OF_QUOTIENTS - FUNCTION_BITS);
-    // Differences may saturate at or below -16, as their exponentials are 0.
+    // Differences of -16 or less may saturate because their exponentials are 0.
     let from = FUNCTION_BITS.min(lowering.format.fraction(x));
     let of = |source: &Source| Gather { source: source.clone(), ..rows.clone() };
     let repeated_rows = |value: usize| Gather { source: Source::Value(value), ..repeats.clone() };

@@ -67,7 +67,8 @@ fn extreme(lowering: &mut Lowering<'_>, node: &Node, extreme: Extreme) -> Result
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let fraction = lowering.format.fraction(y);
     if !lowering.format.extensions {
-        // Done before they are read, as the first rounding recorded takes precedence.
+        // These roundings are recorded before the operands are read, because the first one recorded
+        // takes precedence.
         let constants = [a, b].into_iter().filter(|&id| lowering.graph.constant(id).is_some());
         let near = |id| Rounding::Constant { id, fraction, range: SPARE_BIT };
         constants.for_each(|id| lowering.note(near(id)));

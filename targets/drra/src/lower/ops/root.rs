@@ -32,7 +32,8 @@ pub fn root(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let quotient = lowering.format.extension(DpuMode::Div, 0)?;
     let of_x = lowering.format.fraction(x);
-    // A root has 14 or 13 bits more than half of its square's fraction bits: the largest fits.
+    // A root has 14 or 13 bits more than half of the fraction bits of its square, so the largest
+    // root fits.
     let fraction = (of_x + 14).div_euclid(2);
     // Quotients have 2 or 3 fraction bits fewer than roots.
     let more = fraction - (FUNCTION_BITS + of_x - fraction);

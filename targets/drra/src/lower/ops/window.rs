@@ -78,7 +78,7 @@ enum Around {
 /// Pads an image with its border: copies of the corners, edges and the middle.
 fn bordered(source: &Source, [n, h, w, c]: [usize; 4], pads: [usize; 4]) -> Vec<Task> {
     let stride = strides(&[n, h + pads[0] + pads[2], w + pads[1] + pads[3], c]);
-    // For each part along an axis: destination, size, source, and step in the source.
+    // Each part along an axis has a destination, a size, a source, and a step in the source.
     let parts = |size: usize, before: usize, after: usize| {
         [(0, before, 0, 0), (before, size, 0, 1), (before + size, after, size.saturating_sub(1), 0)]
     };
@@ -147,13 +147,13 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
 /// register file.
 fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option<Task> {
     let [1, h, w, 1] = image.shape else { return None };
-    // A kernel is at most as large as its image.
+    // If the image fits a register file, so does its kernel, which is at most as large.
     let (size, taps) = (h * w, kernels.length());
     if kernels.count() != 1 || size > FILE_WORDS || kernels.tail != Tail::None {
         return None;
     }
     let level = |axis: &(usize, usize)| Some((axis.0, i64::try_from(axis.1).ok()?));
-    // Innermost level first; axes of one element need no level.
+    // The innermost level comes first. An axis of one element needs no level.
     let axes: Vec<&(usize, usize)> =
         windows.vectors.iter().chain(&windows.elements).filter(|axis| axis.0 > 1).collect();
     let walk: Vec<(usize, i64)> = axes.into_iter().rev().map(level).collect::<Option<_>>()?;
@@ -180,7 +180,7 @@ pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Re
     let y = result(node)?;
     let around = if reaches_border(window) { Around::Border } else { Around::Word(i16::MIN) };
     if !reaches_border(window) && window.pads != [0; 4] {
-        // The smallest word is outside the range of words with a spare bit.
+        // The padding is the smallest word, which has no spare bit.
         lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     }
     let windows = pooled(lowering, node, window, lowering.format.fraction(y), around)?;

@@ -105,7 +105,7 @@ impl Registers {
                 next.base = base;
                 next.lane = (self.lane + 1) % MAX_LANES;
                 next.level = 0;
-                // The first lane becomes a single address, whichever lane is opened.
+                // Whichever lane is opened, the first lane becomes a single address.
                 next.lanes[0][0].iter = 1;
                 next.is_lane[0] = true;
             }
@@ -151,7 +151,7 @@ impl Registers {
         };
         let base = if circuit.has_base { self.base.into() } else { 0 };
         if !circuit.has_lanes {
-            // Levels of other lanes are lost.
+            // The levels of all other lanes are lost.
             let lane = Lane { base, levels: levels(&self.lanes[0]) };
             return Pattern { lanes: vec![lane], ..Pattern::default() };
         }

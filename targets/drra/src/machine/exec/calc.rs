@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn every_mode() {
         use CalcMode::*;
-        #[rustfmt::skip] // A table.
+        #[rustfmt::skip] // Not formatted: the rows are aligned as a table.
         let cases = [
             (Add, 32767, 1, 32767), (Add, -3, 1, -2), (Sub, -32768, 1, -32768), (Lls, 3, 2, 12),
             (Lls, -20000, 1, -32768), (Lls, 1, 16, 0), (Lls, 1, -1, 0), (Lrs, -5, 1, -3), (Lrs, -5, 99, -1),

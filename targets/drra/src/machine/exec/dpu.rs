@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(after(mac, -100, 100, false), (22_767, 1));
         assert_eq!(after(mac, 181, 181, true), (32_761, 1), "another sum, which fits");
         assert_eq!(after(mac, 7, 1, false), (i16::MAX, 2), "the sum");
-        // Modes that do not sum leave 0, which starts a new sum.
+        // Modes that do not sum leave an accumulator of 0, which starts a new sum.
         assert_eq!(after(DpuMode::Mult, 200, 200, false), (i16::MAX, 2));
         assert_eq!(after(mac, -200, 200, false), (i16::MIN, 3));
         assert_eq!(after(DpuMode::SumAcc, -1, 0, false), (i16::MIN, 3), "the sum goes on");

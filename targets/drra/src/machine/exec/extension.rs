@@ -42,7 +42,8 @@ pub(super) fn extension<W: Word>(dpu: &mut Dpu<W>, mode: DpuMode, inputs: Inputs
         DpuMode::Div => W::quotient(a.wide(), b.wide()),
         DpuMode::ScaleDw => a.scaled(c, false),
         DpuMode::ScaleUp => a.scaled(c, true),
-        // Modes of every fabric are in `dpu`; reserved modes are refused with the program.
+        // Modes that every fabric has are in `dpu`. Reserved modes are refused when the program is
+        // read.
         DpuMode::Idle | DpuMode::Add | DpuMode::Mult | DpuMode::Mac => W::default(),
         DpuMode::Mode6 | DpuMode::Mode15 | DpuMode::Mode31 => W::default(),
     };
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(after(DpuMode::MacInter, most - 6, (2, 3)), most);
         assert_eq!(after(DpuMode::MacInter, most - 5, (2, 3)), most);
         assert_eq!(after(DpuMode::MacInter, -most, (-2, 1)), -most - 1);
-        // e^0 is 2048.
+        // e^0 is 2048 in this number format.
         let most = (1 << 31) - 1;
         assert_eq!(after(DpuMode::AccSoftmax, most - 2049, (0, 0)), most - 1);
         assert_eq!(after(DpuMode::AccSoftmax, most - 2047, (0, 0)), most);

@@ -10,7 +10,7 @@ const WIDE_BITS: u32 = 62;
 const ONE: u128 = 1 << WIDE_BITS;
 
 /// e^(-2^i / 2^11), for each bit i of a number.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const EXPONENTIALS: [u64; 16] = [
     0x3ff8_007f_faaa_d554, 0x3ff0_01ff_d557_ffde, 0x3fe0_07fe_aad5_5111, 0x3fc0_1ff5_57ff_778e,
     0x3f80_7faa_d544_49f3, 0x3f01_fd57_fddf_4925, 0x3e07_ead5_116b_af23, 0x3c1f_57f7_8e05_479d,

@@ -146,7 +146,7 @@ impl Ports {
             self.walks[number] = Walk::new(&pattern, start);
             self.ended[number] = start.saturating_add(pattern.span());
             self.active |= 1 << number;
-            // A started port has an address in the next cycle.
+            // A port that was started has its first address in the next cycle.
             if self.streak.end > start {
                 self.streak.end = start;
             }
@@ -385,7 +385,7 @@ mod tests {
             (1_u32..9, -3_i32..4, 0_u32..3).prop_map(|(iter, step, delay)| Level { iter, step, delay });
         let levels = proptest::collection::vec(level, 0..4);
         let place = (proptest::sample::select(vec![0_u8, 1, 2, 14, 15]), 0_u8..4);
-        // A switch box has two ports.
+        // A switch box has only two ports.
         let place = place.prop_map(|(slot, port)| (slot, if slot == 0 { port % 2 } else { port }));
         let start = (place, 0_u64..60, prop_oneof![0_i64..4, 0_i64..64], levels).prop_map(
             |(place, start, base, levels)| {
@@ -496,7 +496,7 @@ mod tests {
             ports.patterns[OPTIONS * number(slot, 1)] = row_of(0, iter);
         }
         ports.activate(0, all.iter().map(|(slot, _)| bit(*slot, 1)).sum()).unwrap();
-        // The first address is in cycle 1.
+        // The first address is emitted in cycle 1.
         for cycle in 0..12 {
             ports.retire(cycle);
             let running = all.iter().filter(|(_, iter)| u64::from(*iter) > cycle);

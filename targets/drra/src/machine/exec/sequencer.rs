@@ -139,7 +139,8 @@ pub(crate) fn execute<W: Word>(
             sequencer.next = u64::MAX;
             return Ok(None);
         }
-        // In other revisions it is refused, and the lint treats it as a count of cycles.
+        // Other revisions refuse this instruction. The lint treats its operand as a count of
+        // cycles.
         Op::Wait { events: true, cycle: slots } if options.revision.is_seed() => {
             let next = state.ports.after_events(cycle.saturating_add(1), slots as u16, options.seed);
             cycles = next - cycle;
@@ -152,7 +153,7 @@ pub(crate) fn execute<W: Word>(
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
             notice = sequencer.calc(mode, operand1, dynamic, operand2, result);
         }
-        // The released sequencer ignores it.
+        // The released sequencer ignores branches.
         Op::Brn { .. } if options.revision.is_released() => {}
         Op::Brn { reg, target_true, target_false } => {
             sequencer.next = cycle + 1;

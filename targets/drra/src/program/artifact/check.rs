@@ -78,7 +78,7 @@ impl<'a> Tensors<'a> {
 
     /// Checks that all elements of a gather exist.
     fn gather(&self, gather: &Gather) -> Result<(), TensorError> {
-        // In plans from files, constants have indices.
+        // In plans from files, sources name constants by index.
         let Source::Value(number) = gather.source else { return Ok(()) };
         let elements = self.elements(number)?;
         let Gather { offset, vectors, elements: of_vector, .. } = gather;

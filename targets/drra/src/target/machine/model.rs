@@ -183,7 +183,8 @@ impl Stepped {
         for (step, task) in self.between(next) {
             let value = self.value(step.result);
             match task {
-                // A value starts with zeros, and a filled value also has known contents.
+                // Before it is computed, a value contains zeros. A filled value also has known
+                // contents.
                 None | Some(Task::Fill(_)) => all.extend(value.map(Accessed::write)),
                 Some(task) => {
                     all.extend(self.sources(task).map(Accessed::read));
@@ -498,7 +499,7 @@ impl npukit_target::Machine for ModelMachine {
             return Ok(Vec::new());
         }
         let happens = self.program.happens(self.position);
-        // Only the machine changes in a cycle.
+        // A cycle changes only the machine, so the whole sample is copied only for driver steps.
         let machine = self.sample.machine.clone();
         let whole = matches!(happens, Happens::Driver(_)).then(|| self.sample.clone());
         if let Err(error) = self.sample.happen(&self.program, &happens) {
@@ -575,7 +576,7 @@ impl npukit_target::Machine for ModelMachine {
     fn operands(&self, step: usize, scalar: Scalar) -> Vec<Operand> {
         let program = &self.program;
         if program.parts.get(scalar.memory).is_none_or(Part::is_register) || step >= self.steps() {
-            // Registers do not depend on data words.
+            // Registers have no operands because they do not depend on data words.
             return Vec::new();
         }
         let found = match program.happens(step) {

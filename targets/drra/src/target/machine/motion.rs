@@ -66,7 +66,7 @@ impl DrraMachine {
         let (mut machine, mut film) = (self.machine.clone(), Film::default());
         let end = (self.position + CYCLES).min(npukit_target::Machine::steps(self));
         for cycle in self.position as u64..end as u64 {
-            // Nothing happens in a cycle that the machine skips.
+            // In a cycle that the machine skips, nothing happens.
             if machine.has_halted() || machine.next_cycle() != cycle {
                 continue;
             }
@@ -127,7 +127,7 @@ impl Film {
         }
         for moved in self.moved.iter().filter(|moved| moved.operand.is_some() || !is_dpu(&moved.from)) {
             let visit = |cycle, slot| Visit { cycle, place: places[&slot], value: moved.word };
-            // The word is in its file in the cycle before.
+            // One cycle before the move, the word is still in its file.
             let earlier = (moved.cycle > first).then(|| visit(moved.cycle - 1, moved.from));
             let visits = earlier.into_iter().chain([visit(moved.cycle, moved.to)]).collect();
             motion.value(moved.operand.unwrap_or(ValueKind::Operand), visits); // Default: a copy between files.

@@ -187,7 +187,7 @@ impl Recorder<'_> {
 
 impl Observer for Recorder<'_> {
     fn issue(&mut self, cycle: u64, cell: usize, pc: usize, _op: &Op) {
-        // Memory after a program is `halt`, which is not an instruction of the program.
+        // Memory after a program reads as `halt`, which is not an instruction of the program.
         if self.lengths.get(cell).is_some_and(|&length| pc < length) {
             self.events += 1;
             let number = self.program.index(At { place: self.places[cell], pc });
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
             }
             self.remember();
             if self.machine.advance(&mut self.recorder).is_err() {
-                // The machine stops here as well, and reports the reason.
+                // The machine stops at this point too, and reports the reason.
                 break;
             }
             self.note(cycle as usize);

@@ -13,7 +13,7 @@ impl DrraMachine {
     ///
     /// Errors: a fault of the fabric, or a limit that is reached.
     pub(super) fn run_whole(&mut self, limits: Limits) -> Result<RunOutcome, Stopped> {
-        // Later queries refer to the machine's current state.
+        // Later queries must refer to the machine's current state.
         self.begin();
         let lengths = self.machine.cells().iter().map(|cell| cell.sequencer.ops.len()).collect();
         let mut executed = Executed { instructions: 0, lengths };

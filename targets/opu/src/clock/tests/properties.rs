@@ -135,7 +135,7 @@ fn earliest(done: &[Done], timing: &Timing) -> Cycle {
                 before.iter().enumerate().filter(|(_, old)| old.effects.reads.contains(&buffer))
             {
                 let (own, current) = (generation(place + 1), generation(done.len()));
-                // An in-place change stays in the current bank.
+                // A change in place stays in the current bank.
                 let is_over =
                     if new.renews(buffer) { own + banks as usize <= current } else { own == current };
                 let free = if buffer == Buffer::Ofm { old.read } else { old.slice.end };

@@ -130,7 +130,8 @@ impl Access {
         if self.rows == 0 || self.border == Some(0) {
             return None;
         }
-        // Each row starts after the previous one, so the last row ends last, even if rows overlap.
+        // Each row starts after the previous one. The last row therefore ends last, even if rows
+        // overlap.
         let last = u64::from(self.rows - 1) * self.pitch + u64::from(self.slots - 1) * self.slot;
         Some(Extent { first: self.base, end: self.base + last + self.used })
     }

@@ -17,7 +17,7 @@ impl Builder<'_> {
                 Some(HostOutput { view, ..output })
             }
             Err(reject) => {
-                // A node without a view was reported itself.
+                // A node without a view has already been reported.
                 if self.graph.constant(value).is_some() {
                     let hint = "remove it from the outputs: its value is known from the model";
                     self.fusion.report(

@@ -66,7 +66,8 @@ fn below(builder: &mut Builder, chain: &mut Chain, id: NodeId, bound: f32, post:
     let value = builder.node(id).outputs[0];
     let (size, channels) = (chain.product.size, chain.product.channels);
     let mirrored = vec![[-1.0, f64::from(bound)]; channels];
-    // Sums also saturate before the clip: the operand's fraction length accounts for their size.
+    // Sums saturate before the clip as well, so the operand's fraction length must account for
+    // their size.
     let fraction = builder.fraction(value)?.min(builder.fraction(builder.node(id).inputs[0])?);
     let name = format!("{}/below", builder.graph.value(value).name);
     let output = builder.planes.new_map(&name, size, channels, fraction);

@@ -36,7 +36,7 @@ pub fn activation(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
 ///
 /// Never fails: an activation that cannot join is lowered on its own.
 pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
-    // An unsupported function is reported when the node is lowered on its own.
+    // If the function is unsupported, the error is reported when the node is lowered alone.
     let function = function(builder, id);
     Ok(function.is_ok_and(|function| Builder::add_step(chain, Step::Activation(function))))
 }
@@ -89,7 +89,7 @@ pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
 
 /// Returns two sums of products as one chain. If one is in memory, the store of the other adds it.
 fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) -> Option<Chain> {
-    // A value added to itself has two readers, so it was not held back.
+    // A value that is added to itself has two readers, so its chain was not delayed.
     if !is_sum(&builder.node(id).op) {
         return None;
     }
@@ -113,7 +113,7 @@ fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) ->
 pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
-        // The chain computes its only operand that is not a constant.
+        // All other operands are constants, so the chain computes the only remaining operand.
         let folds = chain.post.is_empty();
         if folds {
             chain.product.then(&affine.factors);
@@ -147,7 +147,7 @@ fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, id: NodeId) ->
     if same_fraction && aligned && Builder::add_step(chain, Step::Residual(view.clone())) {
         return true;
     }
-    // Different fraction lengths are added in the partial sums, which have spare bits.
+    // Operands with different fraction lengths are added as partial sums, which have spare bits.
     let part = identity(&view, 1.0);
     plain && chain.product.add(Product { parts: vec![part], bias: None, ..chain.product.clone() })
 }

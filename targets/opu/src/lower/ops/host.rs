@@ -37,7 +37,8 @@ pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
             break;
         }
         match &node.op {
-            // Elements keep their order, and rows, columns and channels keep their number.
+            // A reshape that keeps the order of elements and the numbers of rows, columns and
+            // channels needs no work.
             Op::Reshape(_) if is_map(&perm, &shape, graph.shape(operand)) => {}
             op @ (Op::Transpose(_) | Op::Reshape(_)) if !moved && graph.shape(value) == shape => {
                 let Some(order) = transposition(op, graph.shape(operand), &shape) else { break };

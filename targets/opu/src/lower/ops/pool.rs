@@ -40,7 +40,7 @@ pub fn follow(
 ) -> Result<bool, Reject> {
     match pooling(builder, id, op) {
         Ok(pooling) => Ok(Builder::add_step(chain, Step::Pool(pooling))),
-        // The error is reported when the node is lowered on its own.
+        // The error is reported when the node is lowered alone.
         Err(_) => Ok(false),
     }
 }

@@ -18,7 +18,7 @@ pub fn reshape(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let to = builder.graph.shape(node.outputs[0]);
-    // If the channels stay the same, the number of pixels is the problem.
+    // If the number of channels stays the same, only the number of pixels can be the problem.
     let keeps_channels = to.len() <= 4 && to.last() == Some(&view.channels());
     let extent = builder.extent(node.outputs[0]);
     let [rows, columns, channels] =

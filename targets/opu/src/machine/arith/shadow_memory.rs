@@ -205,7 +205,7 @@ impl<S: Source> ShadowMemory<S> {
         let size = data_type.size_bytes() as usize;
         let mut first = run.first;
         while first < run.end {
-            // An element in two lines is read with the first line.
+            // An element in two lines is read together with the first line.
             let end = run.end.min((first / LINE + 1) * LINE).max(first + size as u64);
             if end <= (first / LINE + 1) * LINE && self.is_drivers(first) {
                 self.numbers(Extent { first, end }, data_type, elements)?;
@@ -303,7 +303,8 @@ impl<S: Source> Addressed for ShadowMemory<S> {
     fn clear(&mut self, address: u64, bytes: u64) {
         let (mut at, end) = (address, address + bytes);
         while at < end {
-            // Clears the largest unit that is completely inside the range.
+            // The loop clears the largest unit that is completely inside the range, which needs the
+            // fewest steps.
             let whole = |size: u64| at.is_multiple_of(size) && size <= end - at;
             if whole(PAGE) {
                 *self.page_mut(at) = Page::Zero;

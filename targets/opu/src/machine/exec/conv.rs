@@ -55,7 +55,7 @@ pub(super) fn conv<V: Values>(
         addend: tap_addend,
         types,
     };
-    // The buffer's contents have the right size, since setting another shape invalidates them.
+    // Setting another shape invalidates the buffer, so contents that exist have the right size.
     let old = state.ofm.take().map(|array| array.elements);
     let mut sums = old.unwrap_or_else(|| V::zeros(types.otype, shape.elements()));
     V::conv(&tap, arithmetic, &mut sums, &mut state.ledger);

@@ -36,8 +36,8 @@ impl Scales {
     /// Whether 64 bits hold all sums of products, and 128 bits hold the intermediate sums of
     /// [`rounded`].
     fn are_small(&self) -> bool {
-        // 64 products leave 63 bits - 6 for the two widths. Both exponents and the result's are
-        // aligned to the largest of them: 64 bits may be shifted by 60.
+        // A sum of 64 products leaves 63 - 6 bits for the two widths. All exponents are aligned to
+        // the largest of them. A 64-bit number may be shifted by up to 60.
         let exponents = [self.products, self.addend, 0];
         let apart = exponents.iter().max().zip(exponents.iter().min()).map_or(0, |(max, min)| max - min);
         self.itype.width() + self.ktype.width() <= 57 && apart <= 60

@@ -11,7 +11,7 @@ use crate::machine::values::{Arithmetic, Rules};
 /// Returns the number of partial sums that are at a limit of OTYPE or, if both types are
 /// fixed-point, exceed the range of ITYPE.
 pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
-    // Limits as the buffer stores them: 16-bit floats are sign-extended there like integers.
+    // The buffer sign-extends 16-bit floats like integers, so limits are stored in the same way.
     let end = |value: f64| {
         let mut end = Elements::zeros(types.otype, 1);
         end.set(0, types.otype.from_f64(value));
@@ -20,8 +20,8 @@ pub(super) fn saturated(types: &Types, ofm: &Elements) -> u64 {
     let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
     let max = match (types.itype, types.otype) {
         (DataType::Fixed(itype), DataType::Fixed(otype)) => {
-            // Both types have the same full scale after the cast: a value that the cast moves above
-            // the upper limit is within half a step of it.
+            // Both types have the same full scale after the cast. If the cast moves a value above
+            // the upper limit, the value is within half a step of the limit.
             let steps = otype.width().saturating_sub(itype.width());
             i64::from(otype.max()) - ((1i64 << steps) >> 1)
         }
@@ -53,7 +53,7 @@ impl NumberRules {
     pub(super) const fn new(types: &Types, arithmetic: Arithmetic) -> Self {
         match (arithmetic, types.itype, types.otype) {
             (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
-                // Full scale is mapped to full scale, so the fraction lengths do not matter.
+                // Full scale is mapped to full scale, so fraction lengths do not matter.
                 let shift = itype.width() as i32 - otype.width() as i32;
                 Self::Fixed { shift, min: itype.min(), max: itype.max() }
             }
@@ -83,7 +83,7 @@ impl Rules<Elements> for NumberRules {
                 raw.iter_mut().for_each(|value| *value = (*value).max(0))
             }
             (Activation::Leaky, Self::Fixed { .. }) => raw.iter_mut().for_each(|value| {
-                // An i64 is needed for 32-bit types: adding 4 to the largest value overflows an
+                // A 32-bit type needs an i64, because adding 4 to the largest value overflows an
                 // i32.
                 *value = (*value).max(((i64::from(*value) + 4) >> 3) as i32);
             }),
@@ -128,7 +128,7 @@ fn scaled(value: i64, shift: i32, max: i32) -> i32 {
 /// greater.
 fn negative_scaled(data_type: DataType, raw: i32, exponent: Option<i32>) -> i32 {
     if data_type.real(raw).significand >= 0 {
-        // This includes -0, which becomes 0.
+        // This case includes -0, which becomes 0.
         return data_type.convert(data_type, raw, 0);
     }
     exponent.map_or(0, |exponent| data_type.convert(data_type, raw, exponent))

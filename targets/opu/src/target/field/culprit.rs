@@ -32,8 +32,7 @@ pub(super) fn find(
     let Some(binding) = field.program.outputs.iter().find(|binding| binding.name == name) else {
         return Ok(None);
     };
-    // Steps of the host keep the shape. For steps over several elements, the first wrong element is
-    // used.
+    // Host steps keep the shape. For a step over several elements, the first wrong element is used.
     let itype = field.program.config.types.itype;
     let mut map: Vec<(usize, u64)> = binding.order().into_iter().zip(map_addresses(binding, itype)).collect();
     map.sort_by_key(|&(place, _)| (place != element, place));

@@ -144,7 +144,7 @@ fn activation(op: &Op) -> Op {
 impl<'a> Rewriter<'a> {
     fn rewritten(mut self) -> Result<Graph, ReferenceError> {
         // The last layer takes precedence: a clip that begins a layer may also be the only node of
-        // the layer before it.
+        // the previous layer.
         let mut owners: HashMap<NodeId, usize> = HashMap::new();
         for (index, layer) in self.model.layers.iter().enumerate() {
             owners.extend(layer.nodes.iter().map(|&id| (id, index)));
@@ -254,7 +254,7 @@ impl<'a> Rewriter<'a> {
             (false, false) => matrix(node).zip(matrix(other)).is_some_and(|(a, b)| Arc::ptr_eq(a, b)),
             _ => false,
         };
-        // If several nodes have the same matrix, each is one part.
+        // If several nodes have the same matrix, each node is one part.
         let linear = layer.nodes.iter().filter(|&&id| is_linear(&self.source.node(id).op));
         let mut before: Vec<NodeId> = linear.copied().filter(|&id| alike(self.source.node(id))).collect();
         before.sort();

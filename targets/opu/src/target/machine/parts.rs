@@ -219,7 +219,7 @@ impl Part {
     /// Returns the real value of a number; `None` for integers.
     pub fn real(self, types: &Types, number: i64) -> Option<f64> {
         let data_type = self.real_type(types)?;
-        // Bits that are not a finite number have no value.
+        // Bit patterns that are not finite numbers have no value.
         Some(data_type.raw(number as u32).map_or(f64::NAN, |raw| data_type.to_f64(raw)))
     }
 
@@ -339,7 +339,7 @@ fn stored(data_type: Option<DataType>, bytes: &[u8]) -> i64 {
 fn extended(data_type: DataType, raw: i32) -> i64 {
     match data_type {
         DataType::Fixed(_) => raw.into(),
-        // Arrays sign-extend two bytes, which is not part of the float's bits.
+        // Arrays sign-extend two-byte floats. The extension is not part of the float's bits.
         float if float.size_bytes() == 2 => (raw.cast_unsigned() & 0xFFFF).into(),
         _ => raw.cast_unsigned().into(),
     }

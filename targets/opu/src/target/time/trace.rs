@@ -57,7 +57,7 @@ impl Tracks<'_, '_> {
         };
         let layer = self.layer(instruction);
         if let Some((cause, waited)) = wait {
-            // A wait of the front end belongs to the previous instruction.
+            // A wait of the front end is attributed to the previous instruction.
             let instruction =
                 if engine == Engine::FrontEnd { instruction.saturating_sub(1) } else { instruction };
             let (layer, instruction) = (self.layer(instruction), Some(instruction));
@@ -122,7 +122,7 @@ fn uses(program: &Program) -> BTreeMap<usize, usize> {
     let (mut registers, mut loaded, mut uses) = (Registers::default(), [None; 4], BTreeMap::new());
     for (index, op) in program.instructions.iter().enumerate() {
         registers.set(op);
-        // The clock reports instructions with undefined registers.
+        // The clock itself reports instructions with undefined registers.
         let Ok(effects) = op.effects(&registers, &program.config.types, program.config.validity) else {
             continue;
         };

@@ -147,7 +147,7 @@ fn clipped(max: f32) -> usize {
 fn clipping_is_two_rectifications() {
     assert_eq!(clipped(0.25), 2, "one more");
     assert_eq!(clipped(64.0), 1, "no integer is above the bound");
-    // A clip of a value in memory that has other readers.
+    // The clipped value is in memory and has other readers.
     let lowered = check(
         &graph(&[1, 6, 7, 16], |g, x| {
             let y = node(g, Clip { min: 0.0, max: 0.5 }, &[x], "clip");
@@ -221,7 +221,7 @@ fn means_over_windows_and_images() {
         &graph(&[1, 9, 9, 5], |g, x| vec![node(g, average([3, 3], [2, 2], [1, 1, 1, 1], true), &[x], "y")]),
         1.5,
     );
-    // Sums of non-negative numbers only grow: no intermediate sum exceeds the last.
+    // Sums of non-negative numbers only grow, so no intermediate sum exceeds the last.
     let large = graph(&[1, 33, 20, 64], |g, x| {
         let x = node(g, Relu, &[x], "relu");
         vec![node(g, average([33, 20], [1, 1], [0; 4], false), &[x], "y")]
@@ -365,8 +365,7 @@ fn drivers_rewrite_pixels_only() {
     let pads: Vec<usize> =
         (0..lowered.ops.len()).filter(|&i| matches!(lowered.ops[i], Op::Pad { .. })).collect();
     assert_eq!(pads.len(), 2, "the border of the input, and the border in between");
-    // Cycles for clearing the input's border, and for separate planes: `SOURCES.md` has the
-    // figures.
+    // Cycles for clearing the input's border and for separate planes. `SOURCES.md` has the figures.
     let cycles = |ops: &[Op]| Clock::cycles(&Config::preset("reference").unwrap(), ops).unwrap();
     let mut without = lowered.ops.clone();
     let pad = pads.into_iter().find(|&i| lowered.ops[i] == Op::Pad { addr: 0, p: 1 }).unwrap();
@@ -385,7 +384,7 @@ fn residuals_of_few_channels_are_as_wide_as_the_sums() {
             let z = conv(g, y, "b", [1, 1, channels, channels], plain([1, 1], [0; 4]));
             vec![add(g, z, y, "sum")]
         });
-        // A residual has the fraction length of the sum.
+        // A residual must have the fraction length of the sum.
         let mut quantization = quantized(&graph, &[]);
         for index in 0..graph.values.len() as u32 {
             if quantization.fraction(ValueId(index)).is_some() {
@@ -451,7 +450,7 @@ fn a_cause_is_said_once() {
     assert!(split.starts_with("split (Reshape): it regroups pixels and channels"), "{split}");
     assert!(shuffle.starts_with("shuffle (Transpose): axes [0, 1, 2, 4, 3]"), "{shuffle}");
 
-    // Several images are rejected at the input, and not again in every layer.
+    // Several images are rejected at the input and must not be rejected again in every layer.
     let images = graph(&[2, 8, 8, 16], |g, x| {
         let layer = |g: &mut Graph, x, i| conv(g, x, &format!("c{i}"), [3, 3, 16, 16], plain([1, 1], [1; 4]));
         vec![(0..20).fold(x, |x, i| layer(g, x, i))]

@@ -102,7 +102,8 @@ fn in_bank(places: &[u64], depth: u64, bank: u64) -> Vec<u64> {
 /// Overwrites places of a buffer, if it has them.
 fn destroy(buffer: Buffer, held: &mut BufferContent, places: &[u64]) {
     let Some(Array { data_type, shape, mut elements }) = held.get().ok().cloned() else { return };
-    // Elements per place: channels of a pixel, 1024 weights or a whole small slice, a bias.
+    // Elements per place: the channels of a pixel; 1024 weights, or a whole smaller slice; one
+    // bias.
     let size = match (buffer, &shape[..]) {
         (Buffer::Ker, [_, outputs, inputs]) => (outputs * inputs).min(1024),
         (Buffer::Ifm | Buffer::Ofm, [.., channels]) => *channels,

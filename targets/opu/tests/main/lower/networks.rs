@@ -60,7 +60,7 @@ fn classes(graph: &Graph, lowered: &Lowered, samples: &[Tensor]) -> Vec<[usize; 
 fn resnet20_agrees_with_float_on_other_images_than_those_it_was_calibrated_on() {
     let graph = model(&shared_bytes("models/resnet20v2_cifar.onnx"));
     let images = samples(&graph, &shared_bytes("models/cifar10_inputs.npy"));
-    // Mirrored images have the same statistics, but are different images.
+    // Mirrored images are different images with the same statistics.
     let mirrored: Vec<Tensor> = images.iter().map(mirror).collect();
     let lowered = lower(&graph, &mirrored);
     let classes = classes(&graph, &lowered, &images);

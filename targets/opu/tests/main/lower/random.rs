@@ -102,7 +102,7 @@ proptest! {
         shape in shape(),
         preset in prop::sample::select(&["ideal", "detailed", "int16", "bf16", "fp16"][..]),
     ) {
-        // Types other than bytes use the literal code.
+        // Types other than bytes use the slow literal code, so shapes are small.
         let small = |channels: usize| channels % 20 + 1;
         let shape = Shape { size: shape.size.map(|size| size % 9 + 5), channels: shape.channels.map(small), ..shape };
         check_instance(&network(&shape), preset);

@@ -79,7 +79,8 @@ fn borders_and_windows_end_where_fields_do() {
         reasons(&around(1022)),
         ["its operand has 1022 pixels along an axis and a border of 1: together more than 1023"]
     );
-    // Windows of at most 15, steps of at most 7; a window larger than its image is cut.
+    // Windows have at most 15 pixels, and steps at most 7. A window that is larger than its image
+    // is cut.
     let pooled = |size, kernel, strides| {
         reasons(&graph(&[1, size, size, 1], |g, x| vec![node(g, pool(kernel, strides, [0; 4]), &[x], "y")]))
     };
@@ -146,8 +147,8 @@ fn operands_that_no_instruction_takes_are_named() {
         let resized = graph(&[1, 3, 3, 2], |g, x| vec![node(g, resize(size, mode), &[x], "y")]);
         assert!(reasons(&resized)[0].starts_with("it resamples [3, 3] pixels to"), "{:?}", reasons(&resized));
     }
-    // If the channels stay the same, too many pixels are the reason; otherwise the regrouped
-    // channels are.
+    // If the channels stay the same, the reason is the number of pixels. Otherwise it is the
+    // regrouped channels.
     let shaped = |to: &[usize]| {
         graph(&[1, 40, 40, 3], |g, x| {
             let x = node(g, Relu, &[x], "relu");
@@ -163,7 +164,7 @@ fn operands_that_no_instruction_takes_are_named() {
         let expected = format!("it regroups pixels and channels, [1, 40, 40, 3] to {to:?}");
         assert_eq!(reasons(&shaped(to)), [expected]);
     }
-    // Pixels and channels change places.
+    // Pixels and channels are exchanged.
     for (from, to) in [
         (&[1, 2, 3, 4][..], &[1, 3, 2, 4][..]),
         (&[1, 2, 3, 4], &[1, 2, 2, 6]),

@@ -184,7 +184,7 @@ pub fn run(
     input: &Tensor,
     judged: bool,
 ) -> Vec<Vec<i64>> {
-    // Previous contents must not matter: memory is shared over time.
+    // Memory is shared over time, so its previous contents must not matter.
     let mut memory = Memory::new(UninitMemory::Garbage(2));
     for segment in &program.segments {
         memory.write(segment.address.into(), &segment.bytes);
@@ -256,7 +256,7 @@ fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
 /// Lays out the pixels of an input, literally as the manifest specifies.
 pub fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
     let values = input.as_f32().unwrap();
-    // Axes of length 1 may have moved; the elements keep their order.
+    // Axes of length 1 may have moved, but the elements keep their order.
     let sizes: Vec<usize> = binding.perm.iter().map(|&axis| binding.shape[axis]).collect();
     let shape = match sizes[..] {
         [1, h, w, c] => [h, w, c],

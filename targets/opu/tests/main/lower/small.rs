@@ -50,7 +50,8 @@ fn same(graph: &mut Graph, x: ValueId, name: &str) -> ValueId {
 /// Activation, residual and pooling join a convolution in the orders that the machine supports.
 #[test]
 fn steps_join_a_layer_in_the_orders_of_the_instruction() {
-    // Steps by letters, and number of layers: a pooled residual needs one more.
+    // Each case has its steps as letters and its number of layers. A pooled residual needs one more
+    // layer.
     for (steps, layers) in [
         ("", 1),
         ("a", 1),
@@ -142,8 +143,8 @@ fn sums_are_made_where_their_operands_are() {
     ];
     for (what, layers, build) in cases {
         assert_eq!(even(&graph(&[1, 3, 4, 3], build), 4.0).model.layers.len(), layers, "{what}");
-        // With separate fraction lengths: in the partial sums, or of terms that are coarser than
-        // their difference.
+        // Fraction lengths differ: in the partial sums, or of terms that are coarser than their
+        // difference.
         check_with_room(&graph(&[1, 3, 4, 3], build), 16.0);
     }
 }
@@ -226,7 +227,7 @@ fn outputs_are_whole_planes() {
         });
         assert_eq!(copies(&check(&part, 3.0)), expected, "{ranges:?}");
     }
-    // Two adjacent maps, with equal and with different fraction lengths; one of them has a border.
+    // Two adjacent maps, with equal and with different fraction lengths. One of them has a border.
     let both = graph(&[1, 4, 3, 3], |g, x| {
         let a = conv(g, x, "a", [1, 1, 3, 64], plain([1, 1], [0; 4]));
         let b = conv(g, x, "bb", [1, 1, 3, 5], plain([1, 1], [0; 4]));
@@ -250,16 +251,17 @@ fn convolutions_read_their_own_pixels() {
         ([5, 6], [3, 2], dilated([1, 1], [2, 3], [2, 1, 0, 2])),
         ([7, 5], [2, 3], dilated([3, 2], [1, 1], [0, 1, 1, 0])),
         ([6, 7], [3, 3], dilated([2, 1], [1, 2], [1, 0, 3, 4])),
-        // There is other data after the last row.
+        // Other data follows the last row.
         ([3, 4], [3, 1], plain([1, 1], [0, 0, 2, 0])),
         ([4, 3], [2, 1], dilated([1, 1], [3, 1], [0, 0, 3, 0])),
         ([4, 3], [3, 1], plain([2, 1], [0, 0, 3, 0])),
-        // More slices than the buffer holds, and an offset that does not fit its field.
+        // The case has more slices than the buffer holds, and an offset that does not fit its
+        // field.
         ([7, 8], [7, 7], plain([1, 1], [3; 4])),
         ([3, 18], [1, 17], plain([1, 1], [0, 0, 0, 2])),
-        // Rows in between are not loaded.
+        // The rows between the strides are not loaded.
         ([7, 3], [1, 2], plain([3, 1], [0; 4])),
-        // Tiles of different lengths: a row has more pixels than a buffer.
+        // A row has more pixels than a buffer, so tiles have different lengths.
         ([1, 302], [1, 2], plain([1, 2], [0; 4])),
         ([301, 1], [2, 1], plain([2, 1], [0; 4])),
         ([302, 1], [1, 1], plain([3, 1], [0; 4])),
@@ -272,7 +274,7 @@ fn convolutions_read_their_own_pixels() {
             }),
             3.0,
         );
-        // One block of channels: its bias is loaded once, for all tiles.
+        // There is one block of channels, so its bias is loaded once for all tiles.
         let biases = lowered.ops.iter().filter(|op| matches!(op, Op::LoadBias { .. })).count();
         assert_eq!(biases, 1, "{size:?} {kernel:?}");
     }
@@ -280,7 +282,7 @@ fn convolutions_read_their_own_pixels() {
 
 #[test]
 fn channels_meet_their_own_weights() {
-    // Groups of 2 channels to 3 and of 40 to 20, and depthwise.
+    // Groups of 2 channels to 3, groups of 40 to 20, and depthwise.
     for (channels, outputs, group) in [(6, 9, 3), (80, 40, 2), (70, 70, 70), (4, 8, 4)] {
         let grouped = Conv { group, ..plain([1, 1], [0, 1, 0, 0]) };
         check(
@@ -290,14 +292,14 @@ fn channels_meet_their_own_weights() {
             3.0,
         );
     }
-    // Few channels under a large kernel: the host lays out windows.
+    // If a large kernel has few channels, the host lays out windows.
     let lowered = check(
         &graph(&[1, 6, 5, 3], |g, x| vec![conv(g, x, "a", [3, 4, 3, 5], plain([2, 1], [1, 2, 1, 0]))]),
         3.0,
     );
     let patches = lowered.model.inputs[0].patches.unwrap();
     assert_eq!((patches.kernel, patches.stride, patches.padding), ([3, 4], [2, 1], [1, 2]));
-    // Weights of unused channels are zero: 3 outputs of 16, 5 inputs of 16.
+    // Weights of unused channels are zero: only 3 of 16 outputs and 5 of 16 inputs are used.
     let lowered =
         check(&graph(&[1, 2, 2, 5], |g, x| vec![conv(g, x, "a", [1, 1, 5, 3], plain([1, 1], [0; 4]))]), 3.0);
     let mut weights = lowered.constants.weights.chunks(16).enumerate();
@@ -377,14 +379,14 @@ fn means_are_exact_and_share_their_weights() {
     let average = AveragePool { window: Window::plain([3, 3], [1, 1]), count_include_pad: true };
     let means = graph(&[1, 4, 4, 16], |g, x| vec![node(g, average.clone(), &[x], "mean")]);
     let lowered = check(&means, 1.5);
-    // The nine weights of a channel have the sum 1, though one ninth is not representable.
+    // One ninth is not representable, but the nine weights of a channel have the sum 1.
     let load = &lowered.blocks[0][0].loads[0];
     let fraction = lowered.model.planes.iter().map(|plane| plane.fraction).collect::<Vec<_>>();
     let bits = fraction[1] + 8 - fraction[0] - load.shift;
     let slices = load.chunks.iter().flat_map(|chunk| chunk.taps.iter().map(move |tap| (chunk.at, tap.1)));
     let sum: i32 = slices.map(|(at, n)| i32::from(lowered.constants.weights[at + n * 256] as i8)).sum();
     assert_eq!(sum, 1 << bits);
-    // They have two values, 113 and 114: two slices.
+    // The weights have two values, 113 and 114, and therefore need two slices.
     assert_eq!(lowered.constants.weights.len(), 2 * 256);
     for preset in ["bf16", "int16"] {
         check_instance(&means, preset);
@@ -478,9 +480,9 @@ fn parts_of_maps_are_read_where_they_are() {
 fn windows_are_laid_out_where_that_takes_fewer_cycles() {
     let dilated = Conv { dilations: [2, 2], ..plain([1, 1], [0; 4]) };
     for (kernel, op, packed) in [
-        // Cycles per pixel: 4 x 4 for four taps of 64 channels, 3 x 4 for 192 channels.
+        // Cycles per pixel: 4 x 4 for four taps of 64 channels, or 3 x 4 for 192 channels.
         ([2, 2, 48, 64], plain([1, 1], [0; 4]), true),
-        // 4 x 2, and 2 x 4.
+        // Cycles per pixel: 4 x 2 or 2 x 4.
         ([2, 2, 32, 64], plain([1, 1], [0; 4]), false),
         ([3, 3, 3, 16], plain([1, 1], [0; 4]), true),
         ([3, 3, 3, 16], dilated, false),
@@ -540,13 +542,13 @@ fn the_host_does_what_comes_last() {
         assert_eq!((&output.perm[..], &names[..], lowered.model.layers.len()), (perm, steps, 1));
         assert_eq!(output.shape, network.shape(network.outputs[0]));
     }
-    // An image that becomes a vector is another map: the machine copies it.
+    // A vector has another map than an image, so the machine copies an image that becomes a vector.
     let flat = graph(&[1, 2, 3, 3], |g, x| {
         let y = conv(g, x, "a", [1, 1, 3, 5], plain([1, 1], [0; 4]));
         vec![node(g, Reshape { shape: vec![1, 30] }, &[y], "flat")]
     });
     assert_eq!(check(&flat, 3.0).model.layers.len(), 2);
-    // Functions must be last, and their operand must have no other reader.
+    // A function must be the last step, and its operand must have no other reader.
     let refused: [fn(&mut Graph, ValueId) -> Vec<ValueId>; 6] = [
         |g, y| {
             let y = node(g, Unary { kind: UnaryKind::Exp }, &[y], "exp");
@@ -616,7 +618,7 @@ fn fraction_bits_of_types_are_counted() {
     }
     let options = Options { quantization: Some(&quantization), ..Options::default() };
     let lowered = compile(&small, &config, options).unwrap();
-    // Weights and biases are the same integers; only their interpretation differs.
+    // Weights and biases are the same integers in both cases. Only their interpretation differs.
     assert_eq!(lowered.constants.weights, reference.constants.weights);
     assert_eq!(lowered.constants.biases, reference.constants.biases);
     let fractions =

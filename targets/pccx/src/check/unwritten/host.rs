@@ -126,7 +126,7 @@ impl Follower<'_> {
     fn received(&self, slot: ValueId, window: u32, unit: u32) -> Vec<bool> {
         let (filled, values) = (self.window(Direction::L2ToHost, window), self.values(slot));
         let filled = part(filled, unit, values);
-        // If a window is too small, its elements stay unwritten.
+        // If the window is too small for all values, some elements stay unwritten.
         if filled.len() < values { vec![false] } else { filled.to_vec() }
     }
 

@@ -50,7 +50,8 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
         bytes.extend_from_slice(&NAMES.to_le_bytes());
         bytes.extend_from_slice(&(named.len() as u32).to_le_bytes());
         for (index, api) in named {
-            // Names are short; a longer one is truncated to the maximum of its length field.
+            // Names are short in practice. A longer name is truncated to the maximum of its length
+            // field.
             let name = api.as_bytes();
             let name = name.get(..usize::from(u16::MAX)).unwrap_or(name);
             bytes.extend_from_slice(&(index as u32).to_le_bytes());

@@ -69,7 +69,7 @@ impl Products {
             let image = WeightImage::size_of(product.n, product.k);
             self.host_bytes = self.host_bytes.saturating_add(image);
             AsmRunError::check(self.host_bytes)?;
-            // Both are 1 to 65535, as a constant entry has 16 bits each.
+            // Both sizes are 1 to 65535, because a constant entry has 16 bits for each.
             product.image = WeightImage::zeros(product.n, product.k).ok();
             product.rows = vec![false; product.n];
         }

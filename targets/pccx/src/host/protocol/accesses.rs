@@ -161,7 +161,7 @@ impl Driver {
     fn bring(&mut self, index: usize, op: &Op) -> Vec<Stream> {
         match op {
             Op::Memcpy(memcpy) => self.transfer(index, memcpy).into_iter().collect(),
-            // An earlier MEMCPY has loaded the weights in L2.
+            // The weights are already in L2, where an earlier MEMCPY put them.
             Op::Gemv(_) | Op::Gemm(_) if op.takes_weights(&self.banks) => {
                 let streams = if matches!(op, Op::Gemm(_)) {
                     [Stream::Hp0, Stream::Hp1]
@@ -177,7 +177,7 @@ impl Driver {
                 self.products += 1;
                 Vec::new()
             }
-            // The other engines use only L2.
+            // The other engines access only L2.
             _ => Vec::new(),
         }
     }
@@ -205,7 +205,7 @@ impl Driver {
             }
             let tag = self.tags[stream as usize];
             self.tags[stream as usize] = (tag + 1) % 16;
-            // Addresses were checked, and a part has at most 23 bits.
+            // The casts lose nothing: the address was checked, and a part has at most 23 bits.
             let command = data_mover(tag, address as u32, part as u32, part == bytes);
             let Some((high, low)) = command else { return };
             let name = stream.name();
@@ -223,7 +223,8 @@ impl Driver {
 
     /// Describes how the completion of an issued instruction is detected.
     fn issued(&mut self, index: usize, op: &Op) -> String {
-        // A DONE that was raised and not read may still be visible.
+        // A DONE that was raised but not read may still be visible, which makes the next one
+        // ambiguous.
         self.is_ambiguous |= self.done.take().is_some();
         match op.engine() {
             Engine::Gemm | Engine::Cvo if self.is_ambiguous => {

@@ -50,7 +50,7 @@ impl Stream {
 }
 
 /// Registers of a data mover: offset, name, access, meaning.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 pub const MOVER: [(u64, &str, &str, &str); 9] = [
     (0x00, "CMD_LO", "RW", "command, bits 31:0"),
     (0x04, "CMD_HI", "RW", "command, bits 63:32"),
@@ -64,7 +64,7 @@ pub const MOVER: [(u64, &str, &str, &str); 9] = [
 ];
 
 /// Registers of the accelerator: offset, name, access, meaning.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const OWN: [(u64, &str, &str, &str); 3] = [
     (COMMAND, "COMMAND", "W", "pushes an instruction, 64 bits; stalls while eight wait"),
     (KICK, "KICK", "W", "pushes the kick marker, whatever is written: no effect"),
@@ -72,7 +72,7 @@ const OWN: [(u64, &str, &str, &str); 3] = [
 ];
 
 /// Bit fields of words: word, bits, meaning.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const WORDS: [(&str, &str, &str); 23] = [
     ("STATUS", "0", "BUSY: set as an instruction is issued, cleared as MEMSET, CVO or the store of GEMM is done"),
     ("STATUS", "1", "DONE: cleared as an instruction is issued; GEMV and MEMCPY never set it"),

@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
                 let step = step.map_err(|error| CommandError::Machine(error.to_string()))?;
                 self.pending.clear();
                 let token = draw.map_or_else(|| likeliest(&step.logits), |draw| draw.token(&step.logits));
-                // A vocabulary has fewer than 2^32 tokens.
+                // The cast loses nothing: a vocabulary has fewer than 2^32 tokens.
                 let token = token as u32;
                 self.push(token);
                 Ok((Some(token), step.cycles))
@@ -160,7 +160,7 @@ impl Draw {
         });
         let likely: Vec<(usize, f64)> = likely.copied().collect();
         let sum: f64 = likely.iter().map(|(_, weight)| weight).sum();
-        // 53 random bits give a number in [0, 1).
+        // A fraction of 53 random bits is a number in [0, 1).
         let mut left = (garbage(self.seed)() >> 11) as f64 / (1_u64 << 53) as f64 * sum;
         let chosen = likely.iter().find(|(_, weight)| {
             left -= weight;

@@ -66,13 +66,14 @@ impl Emitter<'_> {
         let sights = self.sights(&sizes, keys, values)?;
         let context = self.allocate(self.tokens * of.heads * value)?;
         let scores = [self.allocate(most)?, self.allocate(most)?];
-        // Rows and heads whose probabilities are in L2 at a time.
+        // Ranges of rows and heads whose probabilities fit L2 at the same time.
         let room = self.l2_values() / SHARE / most;
         let all: Vec<[usize; 2]> =
             (0..self.tokens).flat_map(|row| (0..of.heads).map(move |head| [row, head])).collect();
         let group = room.clamp(1, all.len());
         let shares = self.allocate(group * most)?;
-        // The host and functions of all values also read those after the last token.
+        // The host, and functions that process all values, also read the values after the last
+        // token.
         let read_whole = match of.attention_cap {
             Some(_) => vec![shares, scores[0], scores[1]],
             None if !self.has_mul() => vec![shares],

@@ -371,7 +371,8 @@ impl<'a> Emitter<'a> {
         let error = |error| LowerError::Weights { name: "a Hadamard matrix".to_owned(), error };
         let mut image = WeightImage::zeros(width, width).map_err(error)?.with_scales(vec![scale; width]);
         for result in 0..width {
-            // The elements that a result reads are a column of the matrix: a row of its inverse.
+            // The elements that a result reads are a column of the matrix, which is a row of its
+            // inverse.
             let mut row: Vec<f32> = (0..width).map(|place| f32::from(place == result)).collect();
             if back {
                 matrix.apply(&mut row)

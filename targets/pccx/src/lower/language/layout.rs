@@ -74,7 +74,7 @@ impl HeadLayout {
             _ => 0.0,
         };
         let all = || self.places.iter().enumerate();
-        // Places without a feature in the first half have no pair.
+        // Positions without a feature in the first half have no partner to rotate with.
         [all().map(cosine).collect(), all().map(sine).collect()]
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         };
         let close =
             |place: usize, expected: f32| assert!((rotated(place) - expected).abs() < 1e-6, "{place}");
-        // Features 1 and 2, then 3 and 4; 5 and 6 are not rotated.
+        // Features 1 and 2 are rotated, then 3 and 4. Features 5 and 6 are not rotated.
         [(0, 0.6 - 1.6), (8, 1.2 + 0.8), (1, -4.0), (9, 3.0), (16, 5.0), (17, 6.0), (2, 0.0), (18, 0.0)]
             .into_iter()
             .for_each(|(place, expected)| close(place, expected));

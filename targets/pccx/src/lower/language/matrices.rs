@@ -216,7 +216,7 @@ impl Source<'_> {
     ) -> Result<[Packed; PARTS], LowerError> {
         let pitch = row_bytes(columns);
         let mut parts: [Vec<u8>; PARTS] = std::array::from_fn(|_| vec![0; self.rows.len() * pitch]);
-        // Rows of all parts, result by result.
+        // Slices of all parts, ordered by row.
         let mut by_row: Vec<Vec<&mut [u8]>> = (0..self.rows.len()).map(|_| Vec::new()).collect();
         for part in &mut parts {
             by_row.iter_mut().zip(part.chunks_exact_mut(pitch)).for_each(|(rows, row)| rows.push(row));
@@ -333,7 +333,7 @@ impl Source<'_> {
             let image = WeightImage::with_rows(scales.len(), columns, rows, Some(scales));
             image.map(Arc::new).map_err(|error| LowerError::Weights { name: self.name.clone(), error })
         };
-        // Most matrices are one image, which is not copied.
+        // Most matrices consist of one image, which is used without a copy.
         let images = if scales.len() <= MAX_ROWS {
             vec![image(scales, rows)?]
         } else {

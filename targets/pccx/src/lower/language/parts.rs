@@ -167,7 +167,7 @@ impl Emitter<'_> {
     fn activate(&mut self, region: Region) -> Result<(), LowerError> {
         let (base, values) = (region.base, region.values);
         match self.of().activation {
-            // The form with tanh differs from that of the error function by at most 0.0005.
+            // GELU with tanh differs from GELU with the error function by at most 0.0005.
             Activation::Gelu(_) => self.code.cvo(CvoFunc::Gelu, base, base, values, CvoFlags::PLAIN),
             Activation::Relu if self.has_mul() => {
                 self.code.cvo(CvoFunc::Relu, base, base, values, CvoFlags::PLAIN);
@@ -313,7 +313,7 @@ impl Emitter<'_> {
     fn logits_by_row(&mut self, normed: Region, rows: usize) -> Result<Vec<Place>, LowerError> {
         let (of, mut places) = (self.of(), Vec::new());
         for row in 0..rows {
-            // The operand of a row begins after a word of its own.
+            // The operand of a row begins after a separate word.
             let one = self.allocate(of.hidden)?;
             self.code.copy(normed.at(row * of.hidden), one.base, of.hidden);
             let operand = self.operand(None, &[Part::Head], one, 1)?;

@@ -37,7 +37,7 @@ impl Layers {
         let output = window.output([height, width]).map_err(|_| HostReason::NoForm)?;
         let pixels = window == Window::plain([1, 1], [1, 1]);
         let inputs = kh * kw * channels;
-        // Rows of patches are whole words; zeros fill the last.
+        // Rows of patches must be whole words, so zeros fill the last word.
         let row = if pixels { inputs } else { inputs.next_multiple_of(WORD_LANES) };
         if row > LARGEST {
             return Err(HostReason::LongRow);
@@ -98,7 +98,7 @@ impl Lowering<'_> {
         let window = convolution.window.clone();
         self.code.step(HostStep::Patches { slot: x, patches, window });
         self.filled(patches);
-        // The patches stay in place until the product is complete.
+        // The patches must stay in L2 until the product is complete.
         self.pin(patches);
         self.product(&convolution.product, &[patches], result)?;
         self.forget(patches);

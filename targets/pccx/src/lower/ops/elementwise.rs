@@ -173,7 +173,8 @@ impl Lowering<'_> {
         if left == right && binary.kind == BinaryKind::Add {
             return self.factor(2.0, left, result);
         }
-        // Sums and products may start from either operand, a difference only from the first.
+        // Sums and products may be computed in place of either operand; a difference only in place
+        // of the first.
         let swaps = binary.kind != BinaryKind::Sub;
         let (source, region) = match self.take(left)? {
             Some(region) => (self.fetch(right)?, region),

@@ -154,7 +154,7 @@ mod tests {
     fn runs_are_as_long_as_elements_stay_neighbors() {
         let reshape = Reshape { shape: vec![6] };
         assert_eq!(found(reshape, &[&[2, 3]], 1), Some(vec![vec![[0, 0, 0, 6]]]));
-        // Adjacent operands still give separate runs; empty ones give no run.
+        // Adjacent operands give separate runs. Empty operands give no run.
         let concat = Concat { axis: 0 };
         assert_eq!(
             found(concat.clone(), &[&[2], &[3], &[1]], 1),

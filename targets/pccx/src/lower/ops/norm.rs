@@ -45,7 +45,7 @@ impl Layers {
         let gain = gain.map(|gain| self.spread(gain, &trailing)).transpose()?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
         let centered = matches!(self.graph.node(id).op, Op::LayerNormalization(_));
-        // Gains and biases that are not constant are operands.
+        // Gains and biases are operands of the step only if they are not constant.
         let moving = [gain, bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
         Ok((
@@ -81,7 +81,7 @@ impl Lowering<'_> {
         };
         for (index, start) in (0..source.values).step_by(row.max(1)).enumerate() {
             let (from, to) = (source.at(start), region.at(start));
-            // Operand of the square, and whether the word before it is free.
+            // The operand of the square, and whether the word before it is free for a scalar.
             let (from, owns) = match norm.centered {
                 true => {
                     self.take_mean_off(&numbers, to, row)?;

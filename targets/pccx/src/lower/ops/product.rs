@@ -94,7 +94,7 @@ impl Layers {
         if bad(weights) || bias.is_some_and(bad) {
             return Err(HostReason::NotFinite);
         }
-        // A bias of whole L2 words is sent as one row; any other is sent for the whole result.
+        // A bias of whole L2 words is sent as one row. Any other bias is sent for the whole result.
         let rows = if m == 1 || n.is_multiple_of(WORD_LANES) { 1 } else { m };
         let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
         let bias = match bias {

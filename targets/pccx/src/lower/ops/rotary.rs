@@ -65,7 +65,7 @@ impl Layers {
         let positions = (0..count).map(position).collect();
         let cosines = self.table(op, cosines, head, 1.0)?;
         let sines = self.table(op, sines, head, 0.0)?;
-        // Constant tables stay in L2; others are operands.
+        // Constant tables stay in L2, so only the other tables are operands.
         let moving = [cosines, sines].into_iter().filter(|&table| self.graph.constant(table).is_none());
         let operands = std::iter::once(x).chain(moving).collect();
         let own_tables = options.rotations == Rotations::Npu && self.has_angles([cosines, sines]);
@@ -268,8 +268,8 @@ impl Lowering<'_> {
         };
         let names = tables.map(|id| self.graph.value(id).name.clone());
         if rotary.by_products {
-            // Among angles with equal sine or cosine, use the one nearest to 0, for which BF16 is
-            // most precise.
+            // Of the angles with equal sine or cosine, the one nearest to 0 is used, because BF16
+            // represents it most precisely.
             let angles =
                 [cosines.iter().map(|x| x.acos()).collect(), sines.iter().map(|x| x.asin()).collect()];
             return self.both(names, angles, |lowering, region, function| {

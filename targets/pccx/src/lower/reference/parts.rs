@@ -13,11 +13,11 @@ use crate::machine::arith::field::KEPT;
 /// Whether a 4-bit code is the nearest to a weight. The smallest and largest codes also represent
 /// weights beyond them.
 fn is_nearest(code: f32, weight: f32, scale: f32) -> bool {
-    // Slightly more than 0.5, because scales are rounded, too.
+    // The limit is slightly above 0.5 because scales are rounded as well.
     const HALF: f32 = 0.501;
     let exact = weight / scale;
     let is_beyond = code.abs() >= 7.0 && exact / code >= 1.0;
-    // All weights of a row are 0.
+    // If the scale is 0, all weights of the row must be 0.
     scale == 0.0 && weight == 0.0 || (exact - code).abs() <= HALF || is_beyond
 }
 
@@ -29,7 +29,7 @@ fn are_nearest(codes: &[[f32; 2]], weight: f32) -> bool {
         [[small, small_scale], [large, large_scale]] => {
             let scales = [large_scale, small_scale];
             let error = |codes| (value_of(codes, scales) - f64::from(weight)).abs();
-            // Scales are rounded, too.
+            // The slack accounts for the rounding of the scales.
             let slack = 0.002 * f64::from(small_scale).abs();
             error([large as i8, small as i8]) <= error(nearest(weight, scales)) + slack
         }
@@ -198,8 +198,8 @@ impl Builder {
         let product = &convolution.product;
         let [m, _, n] = product.size;
         let (Op::Conv(conv), &[.., channels]) = (&node.op, self.graph.shape(x)) else {
-            // The node may be a sum after the convolution, which does not give the convolution's
-            // operator.
+            // The node may be a sum that follows the convolution. Such a node does not contain the
+            // convolution's operator.
             return Err(ReferenceError::Unmade("a convolution"));
         };
         let conv = npukit_graph::op::Conv { group: 1, ..conv.clone() };
@@ -348,7 +348,7 @@ impl Builder {
         let mut turning = vec![0.0; head * head];
         for pair in 0..half {
             let [a, b] = if rotary.op.interleaved { [2 * pair, 2 * pair + 1] } else { [pair, pair + half] };
-            // The matrix is `[inputs, results]`.
+            // The matrix has the shape `[inputs, results]`.
             turning[b * head + a] = -1.0;
             turning[a * head + b] = 1.0;
         }
@@ -362,7 +362,7 @@ impl Builder {
         let own = if rotary.by_products { self.by_engines(x, &chunks, head)? } else { x };
         let mut parts = [own, turned];
         for (part, table) in parts.iter_mut().zip([rotary.cosines, rotary.sines]) {
-            // Scales of products are not rounded.
+            // Products round their operands but not their scales.
             let table = if rotary.by_products { table } else { self.operand(table)? };
             let rows: usize = self.graph.shape(table).iter().product::<usize>() / head.max(1);
             let table = self.reshape(table, &[rows, head])?;

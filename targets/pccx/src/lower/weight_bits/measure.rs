@@ -117,7 +117,7 @@ impl Sums {
     fn with(mut self, found: &Tensor, expected: &Tensor) -> Self {
         let [ours, theirs] = [found, expected].map(|tensor| tensor.reals());
         for (ours, theirs) in ours.iter().zip(&theirs) {
-            // NaNs are accepted where the model's output has the same bits.
+            // Equal bits are accepted even if they are NaN.
             if ours.to_bits() != theirs.to_bits() {
                 self.differences += (ours - theirs) * (ours - theirs);
             }

@@ -186,8 +186,8 @@ impl Arithmetic for Modular {
         codes: &[Element],
         scales: Option<Vec<Element>>,
     ) -> Result<FieldImage, WeightError> {
-        // Builds an image of the same size to report the same size errors as the machine's own
-        // arithmetic.
+        // An image of the same size is built only to report the same size errors as the machine's
+        // own arithmetic.
         WeightImage::new(
             size[0],
             size[1],
@@ -318,7 +318,7 @@ pub(crate) struct Laws;
 
 impl Images for Laws {
     fn constant(&self, value: f32) -> Option<Element> {
-        // Masks contain infinities, which become unknown elements.
+        // Masks contain infinities, which have no field element, so these elements are unknown.
         Some(image_of(value))
     }
 

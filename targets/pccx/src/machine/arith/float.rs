@@ -143,8 +143,8 @@ impl Arithmetic for Reals {
         codes: &[f64],
         scales: Option<Vec<f64>>,
     ) -> Result<RealImage, WeightError> {
-        // Builds an image of the same size to report the same size errors as the machine's own
-        // arithmetic.
+        // An image of the same size is built only to report the same size errors as the machine's
+        // own arithmetic.
         WeightImage::new(n, k, &vec![0; codes.len()], scales.as_ref().map(|all| vec![0.0; all.len()]))?;
         Ok(RealImage { size: [n, k], codes: codes.into(), scales, bits: None })
     }

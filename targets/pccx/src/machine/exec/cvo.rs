@@ -18,7 +18,7 @@ pub fn cvo<A: Arithmetic>(state: &mut State<A>, reading: Reading, cvo: &Cvo) -> 
     if length == 0 {
         return Err(FaultKind::LengthZero);
     }
-    // SCALE has its scalar in a separate word before the vector.
+    // SCALE reads its scalar from a separate word before the vector.
     let scalar_words = u32::from(cvo.cvo_func == CvoFunc::Scale);
     let results = if cvo.cvo_func == CvoFunc::ReduceSum { 1 } else { length };
     state.check_l2("src_addr", cvo.src_addr, u64::from(scalar_words) + words_of(length))?;

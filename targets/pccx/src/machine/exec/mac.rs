@@ -83,7 +83,8 @@ fn product<A: Arithmetic>(
         Reading::Documents => (None, scales.as_deref()),
         Reading::Seed => (scales.as_deref(), None),
     };
-    // The source is read completely before anything is written, because they may overlap.
+    // Source and destination may overlap, so the source is read completely before anything is
+    // written.
     let activations = A::ingest(state.values(mac.src_addr, m * k), k);
     let dest = state.values_mut(mac.dest_reg, m * n);
     A::multiply(&activations, &Product { image: &*image, within, after, accm: mac.flags.accm }, dest);

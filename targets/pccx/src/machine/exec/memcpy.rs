@@ -37,7 +37,7 @@ pub fn memcpy<A: Arithmetic>(state: &mut State<A>, strict: bool, memcpy: &Memcpy
         (Device::Npu, Device::Npu) => {
             state.check_l2("src_addr", src_addr, words)?;
             state.check_l2("dest_addr", dest_addr, words)?;
-            // Copies through a temporary, because the ranges may overlap.
+            // The ranges may overlap, so the words are copied through a temporary buffer.
             let values = state.l2.vectors(src_addr.into(), words).to_vec();
             state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
         }

@@ -28,7 +28,7 @@ impl Quantized {
 
     /// Returns the scale of each block; meaningless for a block with infinities or NaNs.
     pub fn scales(&self) -> Vec<f32> {
-        // 2^-133 is subnormal in f32, so the power is computed in f64.
+        // The power is computed in f64 because 2^-133 is subnormal in f32.
         let scale = |&exponent: &u8| 2.0_f64.powi(i32::from(exponent) - SCALE_BIAS) as f32;
         self.exponents.iter().map(scale).collect()
     }

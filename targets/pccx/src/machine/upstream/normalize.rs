@@ -18,8 +18,8 @@ pub const fn normalize(accumulator: u64, e_max: u8) -> u16 {
     if magnitude == 0 {
         return sign;
     }
-    // The scan begins at bit 46. In the magnitude of the most negative number it finds no one, and
-    // then returns bit 0.
+    // The scan begins at bit 46. The magnitude of the most negative number has no one below bit 47,
+    // and the scan then returns bit 0.
     let leading = match (magnitude & ((1 << (ACCUMULATOR_BITS - 1)) - 1)).checked_ilog2() {
         Some(leading) => leading,
         None => 0,
@@ -52,7 +52,7 @@ mod tests {
             exponent = e_max.wrapping_add(first_one).wrapping_sub(26);
             mantissa = match first_one {
                 7.. => magnitude >> (first_one - 7) & 0x7F,
-                // Seven bits wide before and after the shift.
+                // The value is seven bits wide before and after the shift.
                 _ => (magnitude & 0x7F) << (7 - first_one) & 0x7F,
             };
         }

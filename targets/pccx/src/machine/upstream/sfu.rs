@@ -76,7 +76,7 @@ pub fn exp(bits: u16) -> u16 {
         // Default: a shift by the register's width or more leaves no bit.
         _ => significand.checked_shr(-(shift + 7) as u32).unwrap_or(0),
     };
-    // The sign is applied in 16 bits.
+    // The circuit applies the sign to a 16-bit number.
     let fixed = i32::from(if bits >> 15 == 1 { (magnitude as i16).wrapping_neg() } else { magnitude as i16 });
     let scaled = fixed * LOG2_E;
     let whole = (scaled >> 14) as u32 & 0x1FF;

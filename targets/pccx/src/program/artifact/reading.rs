@@ -153,8 +153,8 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
     let count = u32_at(part(content, 0, 4, "the number of weight images").map_err(within)?, 0);
     let places = part(content, 4, 8 * u64::from(count), "the places of weight images").map_err(within)?;
     let end = offset + content.len();
-    // Offsets in errors are relative to the file: an image is read from the file up to the
-    // section's end.
+    // An image extends from its offset in the file to the section's end, so offsets in errors are
+    // relative to the file.
     let file = &bytes[..end];
     let mut total = 0;
     let one = |(image, place): (usize, &[u8])| {
@@ -165,7 +165,7 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
         })?;
         let (found, until) =
             WeightImage::read(file, at).map_err(|error| ArtifactError::Weights { image, error })?;
-        // Without this limit, a small file could fill memory.
+        // Overlapping images could otherwise make a small file fill memory.
         total += until - at;
         if total > content.len() {
             return Err(malformed(at, format!("weight image {image} begins inside another")));
@@ -193,7 +193,7 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
             }
         };
         let name = string(strings, u32_at(entry, 16), at + 16)?;
-        // Short names may be shared.
+        // Windows may share short names, so only the excess length is limited.
         total += name.len().saturating_sub(WINDOW_BYTES);
         if total > strings.content.len() {
             return Err(malformed(at + 16, "names of windows are longer than all there are"));

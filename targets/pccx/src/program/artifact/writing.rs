@@ -87,7 +87,7 @@ fn windows(program: &Program) -> (Vec<u8>, Vec<u8>) {
         bytes.extend_from_slice(&direction.to_le_bytes());
         bytes.extend_from_slice(&window.size_bytes.to_le_bytes());
         bytes.extend_from_slice(&(strings.len() as u32).to_le_bytes());
-        // A zero ends a name.
+        // A zero ends a name in the file, so a name is cut at its first zero.
         strings.extend(window.name.bytes().take_while(|&byte| byte != 0));
         strings.push(0);
     }

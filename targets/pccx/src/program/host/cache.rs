@@ -107,7 +107,7 @@ impl Cache {
         for rows in &mut self.parts {
             match self.form.role {
                 Role::Keys => rows.truncate(count * row_bytes(self.features)),
-                // Weights after the last token of a row are 0.
+                // Weights after a row's last token must be 0.
                 Role::Values => rows.chunks_exact_mut(row_bytes(self.room).max(1)).for_each(|row| {
                     (count..self.room).for_each(|place| put(row, place, 0));
                 }),
@@ -119,7 +119,7 @@ impl Cache {
     /// Appends the vectors to bytes, for [`Self::restored`].
     pub fn save(&self, bytes: &mut Vec<u8>) {
         let CacheForm { role, bits, window } = self.form;
-        // 0 means no window.
+        // 0 encodes the absence of a window.
         let [window, features] = [window.unwrap_or(0), self.features as u32];
         for number in [u32::from(role == Role::Values), bits, window, features, self.room as u32] {
             bytes.extend(number.to_le_bytes());

@@ -146,7 +146,7 @@ impl Host {
         let value = |slot: Slot| {
             let constant = slot.constant.map(|offset| constant(&slot, offset, tensors)).transpose()?;
             let info = ValueInfo { shape: slot.shape, element: slot.element };
-            // Without this limit, a small file could fill memory.
+            // Constants that share bytes could otherwise make a small file fill memory.
             total += constant.as_ref().map_or(0, |tensor| bytes_of(tensor));
             if total > tensors.len() {
                 let name = &slot.name;
@@ -236,7 +236,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
 fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
     let size = element_bytes(slot.element) as u64;
     let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
-    // Larger than any file.
+    // If the size overflows, it is larger than any file.
     let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
     let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };
     let range = usize::try_from(offset).ok().zip(usize::try_from(need).ok());

@@ -39,7 +39,7 @@ impl Repeated {
         let same: Vec<usize> = (0..count).map(first).collect();
         // Default: a model without layers.
         let most = same.iter().max().copied().unwrap_or(0);
-        // The last compiled layer ends like the model's.
+        // The last compiled layer must end like the last layer of the model.
         let last = (most..count).find(|&layer| layer < 2 || alike(layer, count - 1));
         Self { same, compiled: last.map_or(count, |last| last + 1) }
     }

@@ -7,7 +7,7 @@ const PERIOD: usize = 32;
 /// each in a sum. Sums equal the sums over all positions if the cost is linear between the timed
 /// blocks: the first one, one in the middle, and the last one.
 pub fn weights(count: usize, step: usize, is_long: bool) -> Vec<(usize, f64)> {
-    // Positions of a block have all roundings.
+    // The positions of one block cover all roundings.
     let block = PERIOD / PERIOD.min(1 << step.trailing_zeros().min(5));
     let blocks = count / block;
     if !is_long || blocks <= 3 {

@@ -190,7 +190,8 @@ impl Tally {
     fn engine(&mut self, span: &Span, free: &mut u64, times: f64) {
         let engine = self.engines.entry(span.engine).or_default();
         let idle = span.start.saturating_sub(*free);
-        // The dispatcher's own instructions are many layers apart, so waits for them have no layer.
+        // Many layers separate the dispatcher's own instructions, so waits for these instructions
+        // belong to no layer.
         if idle > 0 && span.engine != Engine::Dispatch {
             *engine.waits.entry(span.wait).or_default() += times * idle as f64;
         }
@@ -269,7 +270,7 @@ impl Tally {
             named("external memory", over(bytes, timing.ddr_bytes_per_cycle())),
         ];
         bounds.sort_by_key(|bound| std::cmp::Reverse(bound.cycles));
-        // Weights and caches share the ports of GEMV.
+        // Weights and caches share the ports of GEMV, so their cycles add up.
         let more = if all.cache > all.weights[0] { "cache" } else { "weights" };
         let shared = named(more, over(all.weights[0] + all.cache, gemv));
         let largest = bounds.first().filter(|bound| bound.cycles >= shared.cycles).cloned();

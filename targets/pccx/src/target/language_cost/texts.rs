@@ -87,7 +87,7 @@ where
 fn texts_at_once_have_the_bits_of_each_text() {
     let texts: [&[usize]; 3] = [&[1, 2, 3, 4, 5, 6], &[1599, 0, 39, 17, 2, 2], &[7, 7, 7, 7, 7, 8]];
     for (preset, weights) in [("reference", "8"), ("extended", "4")] {
-        // The logits do not fit at once.
+        // L2 is too small for all logits at once.
         let config = Config { l2_words: 2000, ..Config::preset(preset).unwrap() };
         let chosen = [("weights".to_owned(), weights.to_owned())].into_iter().collect();
         let options = LanguageOptions::new(&Options::parse(&config, &chosen).unwrap());

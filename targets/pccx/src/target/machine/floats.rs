@@ -48,7 +48,7 @@ impl FloatShadow {
         graph: &Graph,
     ) -> Result<Self, TargetError> {
         let Executable { program, host } = executable;
-        // Unused words of L2 need no memory.
+        // The machine needs no memory for the words of L2 that the program does not use.
         let reached = Config { l2_words: reached(program, config), ..config.clone() };
         let mut machine = Machine::<Reals>::filled(&reached, None).map_err(TargetError::failed)?;
         let mut session = Session::new(&mut machine, program, host).map_err(TargetError::failed)?;

@@ -24,7 +24,7 @@ impl Stepped {
             (Op::Cvo(cvo), Some(Kind::L2)) if !is_upstream => self.of_function(cvo, scalar),
             (Op::Memcpy(memcpy), Some(_)) => self.of_copy(memcpy, scalar),
             (Op::Memset(_), _) => Vec::new(),
-            // A maximum may be any of the results.
+            // A maximum may be any of the results, so all of them are operands.
             _ => self.all_read(index),
         }
     }

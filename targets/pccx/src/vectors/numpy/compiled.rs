@@ -72,7 +72,8 @@ impl NumpyLayer {
     pub fn compiled(&self, config: &Config, options: &Options) -> Result<Gated, String> {
         let mut open = Vec::new();
         let mut weights = Weights::default();
-        // One machine for all steps, whose memories initially contain garbage.
+        // One machine executes all steps. Its memories initially contain garbage, which must not
+        // matter.
         let mut machine =
             Machine::with(config, UninitMemory::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         let streams = self.holding(Cache::Floats(ElementType::F32)).streams(|graph, inputs| {

@@ -69,7 +69,7 @@ pub struct NumpyLayer {
 }
 
 /// npukit's names of tensors, and the file's.
-#[rustfmt::skip] // A table.
+#[rustfmt::skip] // Not formatted: the rows are aligned as a table.
 const NAMES: [(&str, &str); 24] = [
     ("altup_norm",              "altup_rn"),
     ("altup_router",            "altup_router"),

@@ -49,7 +49,7 @@ impl Weights {
             rows(needed),
             self.loaded
         );
-        // Report it only once.
+        // Raising the count to the depth ensures that the problem is reported only once.
         self.loaded = self.depth;
         Some(Problem::warning(
             index,

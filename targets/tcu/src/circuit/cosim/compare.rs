@@ -57,7 +57,8 @@ impl ExpectedRun<'_> {
             candidates.extend(self.first_of_memory(memory, &report));
         }
         candidates.extend(events.iter().filter_map(|pairs| self.first_of_events(pairs, &report)));
-        // The first in instruction order; for one instruction, its values before its cycles.
+        // Finds the first difference in instruction order. Within one instruction, differences in
+        // values precede differences in cycles.
         let first = candidates.into_iter().min_by_key(|(instruction, _)| *instruction);
         let parts = outputs.into_iter().chain(memories.iter().chain(&events).map(Pairs::part));
         let cycles = CosimCycles { rtl: report.total, model: self.timeline.total, compared: self.is_timed };
@@ -201,13 +202,13 @@ impl ExpectedRun<'_> {
                 .map(|signal| [signal.cycles, signal.first.map_or(0, |(_, cycle)| cycle)]); // Default: 0, as the simulator reports it.
             let raised = [&report.timeout, &report.tracepoint].map(|flag| [flag.cycles, flag.first]);
             events.push(pairs(FLAGS, raised.as_flattened(), [timeout, tracepoint].as_flattened()));
-            // Samples after the last instruction show queues running empty, which the clock does
-            // not model. No samples exist with an interval of 0.
+            // After the last instruction, samples show queues running empty, which the clock does
+            // not model. With an interval of 0 there are no samples.
             let samples_end = self.machine.configuration().get(Register::SampleInterval) == 0;
             let sampled = if samples_end { samples.len() } else { report.sampled.min(samples.len()) };
             events.push(pairs(SAMPLES, &settled(&samples[..sampled]), &settled(&self.samples)));
         }
-        // The block size is fixed, whatever the timing of the samples.
+        // Blocks have a fixed size, so their ends do not depend on the time of the samples.
         let block = u64::from(self.program.config.sample_block_size.max(1));
         let ends: Vec<u64> =
             (0..samples.len() as u64).filter(|place| (place + 1).is_multiple_of(block)).collect();
@@ -224,7 +225,7 @@ impl ExpectedRun<'_> {
         let vectors = pairs.different.last()?.0 / lanes + 1;
         let writers = self.last_writers(memory, vectors);
         let writer = |place: usize| writers.get(place / lanes).copied().flatten();
-        // Numbers that no instruction has written come first: they were loaded wrongly.
+        // Numbers that no instruction has written come first, because they were loaded wrongly.
         let &(place, rtl, model) = pairs.different.iter().min_by_key(|(place, ..)| writer(*place))?;
         let (address, lane, op) = (place / lanes, place % lanes, writer(place));
         let output = (memory == Memory::Dram0).then(|| self.output_at(address as u64)).flatten();
@@ -248,7 +249,7 @@ impl ExpectedRun<'_> {
         let whose = if of_clock { "clock" } else { "machine" };
         let found = format!("{}: the circuit has {rtl}, the {whose} {model}", self.named(&pairs.what, place));
         let difference = CosimDifference { rtl, model, ..self.described(&pairs.what, found, op, report) };
-        // Totals come after all differences with a place.
+        // Totals have no place, so they follow all differences that have one.
         Some((op.unwrap_or(usize::MAX), difference)) // Default: after all instructions.
     }
 
@@ -294,8 +295,8 @@ impl ExpectedRun<'_> {
             let Some((run, size)) = written(op) else { continue };
             let origin = windows.origin(memory);
             for vector in 0..size {
-                // If the window begins within a vector, the vector of the window covers two of the
-                // bank.
+                // If the window begins inside a vector of the bank, each vector of the window
+                // covers two of the bank.
                 let first = run.at(vector) + origin / lanes;
                 for place in first..=first + u64::from(!origin.is_multiple_of(lanes)) {
                     if let Some(writer) = usize::try_from(place).ok().and_then(|at| writers.get_mut(at)) {

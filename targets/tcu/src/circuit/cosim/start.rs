@@ -149,15 +149,15 @@ impl Image {
         let (mut ops, mut from) = (Vec::new(), base[bank]);
         let most = config.local_depth.min(config.accumulator_depth).min(depths[bank]);
         for &(part, vectors) in &self.takers {
-            // The highest row of weights must come first.
+            // Weights shift through the array, so the highest row must be loaded first.
             let firsts: Vec<u64> = (0..vectors).step_by(most.max(1) as usize).collect();
             for first in firsts.into_iter().rev() {
                 fetch(&mut ops, part, BANKS[bank].1, from + first, first, most.min(vectors - first));
             }
             from += vectors;
         }
-        // Instruction counts should only include the program. With two threads this instruction
-        // does not exist.
+        // The counter is reset so that it counts only the program's instructions. A two-thread
+        // instance does not have this instruction.
         let starts = Op::Configure { register: Register::ProgramCounter as u8, value: 0 };
         ops.extend((config.number_of_threads < 2).then_some(starts));
         Ok(ops)

@@ -64,12 +64,13 @@ impl Bank {
             if burst.opens {
                 queued = self.request(queued);
             }
-            // A response passes two queues, and then the number of writes in flight decreases.
+            // A response passes two queues; one cycle later, the number of writes in flight
+            // decreases.
             let responded = self.writes.response + 3;
             let ready = (queued + 1).max(self.converter);
             self.stalls.add(Stall::Responses, ready, responded);
             let asked = self.reads.addresses.enter(ready.max(responded));
-            // One cycle later, the queue of addresses accepts the next address.
+            // The queue of addresses accepts the next address one cycle later.
             self.converter = asked;
             if burst.closes {
                 self.requests.leave(asked);
@@ -85,11 +86,11 @@ impl Bank {
     fn read_burst(&mut self, burst: Burst, asked: Cycle, port: &mut impl PortB) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        // The bus is idle after that cycle, or after the next one: room comes with a beat before
-        // the last one.
+        // The bus is idle after this cycle or the next one, since a beat before the last one makes
+        // room.
         let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
-        // Bytes of the vector being assembled; bytes before the first vector are not counted.
+        // Bytes of the vector being assembled. Bytes before the first vector are not counted.
         let (mut done, mut held) = (0, 0);
         let mut skipped = burst.skipped;
         let mut missing = burst.vectors * self.packing.vector_bytes;
@@ -105,8 +106,7 @@ impl Bank {
                 earliest = 0;
             }
             done += part;
-            // The burst is one entry of the bookkeeping, so only its first part waits for a place
-            // there.
+            // The burst has one bookkeeping entry, so only its first part waits for a free entry.
             sent = sent.max(known);
             if done >= burst.beats {
                 break;

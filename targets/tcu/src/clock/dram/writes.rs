@@ -87,11 +87,12 @@ impl Bank {
     /// Writes a burst that is at the converter since `at` and whose address left it at `asked`.
     /// Every part has an entry in the bookkeeping of data and of responses.
     fn write_burst(&mut self, burst: Burst, at: Cycle, asked: Cycle, port: &mut impl PortB) {
-        // The address arrives a cycle later, like the first word, for which all other steps wait.
+        // The address arrives one cycle later, as does the first word. All other steps wait for
+        // that word.
         let mut address = asked.max(self.writes.splitter);
         let (mut left_in_part, mut done, mut known) = (0, 0, 0);
         let mut responds = 0;
-        // Bytes of the word being assembled, and the cycle at which the next vector can be added.
+        // Bytes of the word being assembled, and the cycle in which the next vector can be added.
         let (mut held, mut free) = (burst.skipped, if self.packing.is_whole() { 0 } else { at });
         for vector in 0..burst.vectors {
             port.read();
@@ -147,7 +148,7 @@ impl Bank {
         let writes = &mut self.writes;
         writes.data_bookkeeping.leave(writes.beat);
         let offered = writes.beat + self.params.write_response_latency;
-        // Beats and bookkeeping entries take one cycle each, and so do responses.
+        // Beats, bookkeeping entries and responses take one cycle each.
         writes.response = offered.max(known);
         writes.response_bookkeeping.leave(writes.response);
     }

@@ -125,7 +125,7 @@ fn verdict(hazard: &Hazard, found: &[(u64, Timeline)]) -> Verdict {
 /// Fails with [`ClockError`] if the clock does not support the instance: vectors do not fill whole
 /// beats of the bus.
 pub fn lost(config: &Config, ops: &[Op], memory: ClockParams) -> Result<Vec<LostWrite>, ClockError> {
-    // The clock decides, but it need not run if no write can be lost.
+    // Only the clock can decide whether a write is lost. It need not run if no hazard exists.
     if hazards(ops).is_empty() {
         return Ok(Vec::new());
     }

@@ -94,15 +94,15 @@ impl Pending {
         match flow.path {
             Path::Array => {
                 let hazard = self.hazard(instruction, &flow);
-                // Additions wait for the lock of overwriting writes.
+                // Additions wait for the lock that overwriting writes take.
                 let alternates = self.rows_add.replace(flow.adds).is_some_and(|adds| adds != flow.adds);
                 self.mixed |= alternates;
                 self.late |= self.mixed;
                 self.written(instruction, &flow, Source::Array);
                 hazard
             }
-            // The decoder waits for the last vector that leaves the accumulators, and thus for all
-            // earlier writes.
+            // The decoder waits for the last vector that leaves the accumulators. By then, all
+            // earlier writes are done.
             Path::Copy if flow.read(Memory::Accumulators).is_some() => {
                 *self = Self::default();
                 None

@@ -49,7 +49,8 @@ pub fn roll_progressions(progressions: &[Progression], config: &Config) -> Vec<R
     for all in progressions {
         for (done, (local, other)) in (1..).zip(all.pairs()) {
             add(&mut runs, local, other, config);
-            // A run with the same steps takes the rest of the progression at once.
+            // A run with equal steps takes the rest of the progression at once, which is faster
+            // than one by one.
             let run = runs.last_mut().filter(|run| run.size > 1 && run.steps() == (all.step, 1));
             if let Some(run) = run {
                 run.size += all.count - done;
@@ -347,13 +348,13 @@ mod tests {
             (vec![(3, 7), (4, 8), (5, 9)], vec![run((3, 0), (7, 0), 3)]),
             (vec![(3, 7), (7, 9), (11, 11), (15, 13)], vec![run((3, 2), (7, 1), 4)]),
             (vec![(3, 7), (5, 8), (7, 9), (8, 10)], vec![run((3, 1), (7, 0), 3), run((8, 0), (10, 0), 1)]),
-            // No stride code exists for steps of 8, 4, 3 and 0, nor for steps back.
+            // No stride code exists for steps of 8, 4, 3 and 0, or for negative steps.
             (vec![(0, 0), (8, 1)], vec![run((0, 0), (0, 0), 1), run((8, 0), (1, 0), 1)]),
             (vec![(0, 0), (1, 4)], vec![run((0, 0), (0, 0), 1), run((1, 0), (4, 0), 1)]),
             (vec![(0, 0), (3, 1)], vec![run((0, 0), (0, 0), 1), run((3, 0), (1, 0), 1)]),
             (vec![(0, 0), (0, 1)], vec![run((0, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
             (vec![(1, 0), (0, 1)], vec![run((1, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
-            // The third pair continues the run in one memory only.
+            // The third pair continues the run in only one of the two memories.
             (vec![(0, 0), (1, 1), (2, 3)], vec![run((0, 0), (0, 0), 2), run((2, 0), (3, 0), 1)]),
             (vec![(0, 0), (1, 1), (3, 2)], vec![run((0, 0), (0, 0), 2), run((3, 0), (2, 0), 1)]),
         ] {

@@ -216,7 +216,7 @@ mod tests {
         let ordered = order(ops.clone(), shape(4));
         let place = |wanted: Op| ordered.iter().position(|op| *op == wanted);
         assert!(place(save(0)) < place(work[0]) && place(work[0]) < place(product(100, 48)), "{ordered:?}");
-        // The ALUs work until the results arrive, 12 cycles after the rows, and not longer.
+        // The ALUs work only until the results arrive, 12 cycles after the rows.
         assert!(place(product(100, 48)) < place(work[20]), "{ordered:?}");
     }
 

@@ -28,7 +28,7 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
 /// Moves instructions that fetch ALU operands in front of the preceding product, where possible.
 fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
     let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
-    // Positions where the current product begins and where it ends.
+    // Positions at which the current product begins and ends.
     let (mut product, mut after) = (None, 0);
     for op in ops {
         match op {
@@ -195,7 +195,7 @@ impl Touched {
         for run in accumulators(op) {
             let all = &mut self.0[run.first..run.end()];
             if run.step == 1 {
-                // Most ranges are contiguous and long, for which `fill` is fast.
+                // Most ranges are contiguous and long, and `fill` is fast for them.
                 all.fill(instruction);
             } else {
                 all.iter_mut().step_by(run.step).for_each(|touched| *touched = instruction);
@@ -376,7 +376,7 @@ pub mod tests {
             let (first, rest) = working.split_at(fit);
             let (second, rest) = rest.split_at(fit.min(rest.len()));
             let [feed, more] = [[weights(), product(0, 12)], [weights(), product(30, 1)]];
-            // So that there is a SIMD at all.
+            // A final SIMD ensures that the list contains at least one.
             let end = [simd(true, true, 30)];
             let ops = [&feed[..], &working, &[weights()], &more, &more, &end].concat();
             let expected = [&feed[..], first, &[weights()], &more, second, &more, rest, &end].concat();

@@ -49,7 +49,8 @@ pub fn ahead<'a>(
     room: Room<'a>,
     paces: impl IntoIterator<Item = Pace, IntoIter: 'a>,
 ) -> impl Iterator<Item = Vec<(Op, usize)>> + 'a {
-    // Registers change the meaning of DRAM addresses.
+    // Instructions that write registers change the meaning of DRAM addresses, so blocks are not
+    // used.
     let changes = |op: &Op| op.flow().path == Path::Decoder && *op != Op::NoOp;
     let blocks = (!ops.iter().any(changes)).then(|| Blocks::of(ops));
     let paces = paces.into_iter();
@@ -332,7 +333,7 @@ mod tests {
         let ops = [product(0, 30), product(0, 30), read(40, 8), product(40, 8)];
         let moved = [read(30, 8), product(0, 30), product(0, 30), product(30, 8)];
         assert_eq!(within(&ops, 0..60, PACE), moved);
-        // Without room, the read stays.
+        // Without free memory, the read keeps its position.
         assert_eq!(within(&ops, 0..37, PACE), ops);
         let own = ahead(&ops, Room::Own, [PACE]).next().expect("nothing changes the unit");
         assert_eq!(own, [(ops[2], 2), (ops[0], 0), (ops[1], 1), (ops[3], 3)]);

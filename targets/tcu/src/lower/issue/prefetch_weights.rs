@@ -123,7 +123,7 @@ mod tests {
             weights(14),
         ];
         assert_eq!(late(&ops, 1), Some(pieces.to_vec()));
-        // In pieces of four, the second set comes with the first.
+        // With pieces of four, the second set of weights comes together with the first.
         let fours = [
             read(10, 0, 4),
             weights(10),

@@ -27,7 +27,8 @@ pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> V
         return ops;
     }
     let (mut pending, mut meter) = (pending.clone(), meter.cloned());
-    // The rest is reversed, so that a repair changes only its end, in constant time.
+    // The remaining instructions are in reverse order, so a repair changes only their end, in
+    // constant time.
     let mut done = Vec::with_capacity(ops.len());
     ops.reverse();
     while let Some((hazard, after_first)) = next_hazard(&ops, &mut pending) {
@@ -89,7 +90,8 @@ fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: O
             meter.cycles()
         })
     };
-    // The candidates are never empty: a read in front of the second instruction always helps.
+    // Default: unchanged. At least one candidate exists, since a read before the second instruction
+    // always helps.
     candidates.min_by_key(|ops| (cost(ops), ops.len())).unwrap_or_else(|| ops.to_vec())
 }
 
@@ -140,7 +142,8 @@ mod tests {
             (vec![add(3), add(5)], vec![add(3), add(5)]),
             (vec![add(3), add(3)], vec![add(3), read, add(3)]),
             (vec![add(3), add(3), add(3)], vec![add(3), read, add(3), read, add(3)]),
-            // The position matters only to the clock: right after the first.
+            // The position of the read matters only to the clock, which needs it directly after the
+            // first instruction.
             (vec![add(3), transfer, add(3)], vec![add(3), read, transfer, add(3)]),
             (vec![add(3), add(3), add(5)], vec![add(3), add(5), add(3)]),
             (vec![transfer, add(3), add(3), add(5)], vec![transfer, add(3), add(5), add(3)]),

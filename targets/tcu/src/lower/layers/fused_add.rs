@@ -18,8 +18,8 @@ pub fn keep_sums(model: &mut Model, config: &Config) {
         let Some((at, object)) = candidate(model, from) else { continue };
         let size = (model.layers[from].pixels * model.layers[from].blocks) as u64;
         let Some(to) = resumes(model, from, object) else { continue };
-        // The first of these layers may end with a sum that it resumed itself, which has the same
-        // size.
+        // The first of these layers may end with a resumed sum. That sum has the same size and is
+        // not counted.
         let free = model.layers[from + 1..=to].iter().all(|layer| layer.kept == 0);
         if !free || size.saturating_mul(SHARE) > config.accumulator_depth {
             continue;

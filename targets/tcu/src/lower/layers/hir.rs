@@ -336,7 +336,7 @@ impl Model {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
             let Layer { pixels, blocks, macs, .. } = layer;
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ =
                 writeln!(text, "layer {i} {}: {pixels} pixels x {blocks} blocks, {macs} MACs", layer.name());
         }
@@ -350,7 +350,7 @@ impl Model {
     pub fn print_steps(&self) -> String {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ = writeln!(text, "layer {i} {}", layer.name());
             for step in &layer.steps {
                 let _ = writeln!(text, "  {}", self.print_step(step));
@@ -408,7 +408,7 @@ impl Model {
         };
         let mut text = format!("formula {}", operand(&formula.first));
         for Operation { op, operand: other, swapped } in &formula.operations {
-            // Writing to a string cannot fail.
+            // The result is ignored because writing to a string cannot fail.
             let _ = write!(text, ", {op:?} {}{}", operand(other), if *swapped { " swapped" } else { "" });
         }
         text
@@ -438,7 +438,8 @@ impl Model {
 /// Visits the objects that steps read from memory or write to it.
 pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
     let mut vectors = |list: &[VecRef]| {
-        // Vectors mostly come in runs of one object; visiting each run once is enough.
+        // Most vectors come in runs that belong to one object. Visiting an object once per run is
+        // enough.
         let mut last = VecRef::ZERO.object;
         for vector in list {
             if vector.object != last && !vector.is_zero() {

@@ -117,8 +117,8 @@ impl Function {
     /// without a pole inside.
     fn domain(self, format: NumberFormat, before: f64) -> Vec<[f64; 2]> {
         let fixed = format.step().map(|step| (-format.largest() - step, format.largest(), -step, 0.0));
-        // In fixed point, zero itself is a number: a pole there gives the largest number.
-        // Default: for floats, the range that occurs in networks.
+        // In fixed point, zero is representable: a pole there gives the largest number. Default:
+        // for floats, the range that occurs in networks.
         let (low, high, below, above) = fixed.unwrap_or((-FLOAT_REACH, FLOAT_REACH, -FLOAT_POLE, FLOAT_POLE));
         match self {
             Self::Unary(UnaryKind::Reciprocal) => vec![[low, below], [above, high]],
@@ -226,7 +226,7 @@ impl Fit {
     /// them.
     fn cells(&self, leaves: &[Leaf]) -> Vec<Cell> {
         let keys: Vec<f64> = leaves.iter().map(|leaf| self.middle(leaf.interval)).collect();
-        // Of two equally close keys, a lookup takes the first.
+        // If two keys are equally close, a lookup takes the first one.
         let borders: Vec<f64> = keys.windows(2).map(|pair| self.below((pair[0] + pair[1]) / 2.0)).collect();
         let cell = |i: usize| {
             let [low, high] = leaves[i].piece;
@@ -292,7 +292,7 @@ impl Fit {
             let value = self.value(x);
             (self.limited(polynomial) - value).abs() / (1.0 + value.abs())
         };
-        // `max` skips NaN.
+        // `max` ignores NaN.
         points.map(error).fold(0.0, f64::max)
     }
 }
@@ -309,7 +309,7 @@ fn interpolate(points: &[(f64, f64)]) -> Vec<f64> {
     }
     let mut coefficients = vec![0.0; n];
     for (&(x, _), difference) in points.iter().zip(differences).rev() {
-        // Multiplies by `(argument - x)` and adds the difference.
+        // Each step multiplies the polynomial by `(argument - x)` and adds the difference.
         for k in (1..n).rev() {
             coefficients[k] = coefficients[k - 1] - x * coefficients[k];
         }
@@ -427,7 +427,7 @@ mod tests {
     fn the_error_is_that_of_the_worst_point_over_one_plus_its_value() {
         let fit = fit(Function::Power(2.0), NumberFormat::Float32, 2, 1);
         assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 0.0]), 16.0 / 17.0);
-        // The chord is worst at 3/4: it gives 3 instead of 9/16.
+        // The chord has its largest error at 3/4, where it gives 3 instead of 9/16.
         assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 4.0]), (3.0 - 9.0 / 16.0) / (1.0 + 9.0 / 16.0));
     }
 
@@ -435,7 +435,7 @@ mod tests {
     fn what_cannot_be_halved_stays() {
         let is_divisible = |width| Fit::is_divisible(leaf(1.0, 1.0 + width));
         assert_eq!([0.0, STEP, NARROWEST, 2.0 * NARROWEST].map(is_divisible), [false, true, false, true]);
-        // Four numbers that all round give four keys.
+        // All four numbers are rounded, which gives four keys.
         let fit = fit(Function::Unary(UnaryKind::Sigmoid), BYTE, 1, 4);
         let cells = fit
             .refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0)
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_tolerance_that_is_just_met_is_met() {
-        // Of 1 and 1 + 1/16 the latter is taken; its error is 1/16 over 1 + 1.
+        // Of 1 and 1 + 1/16, the fit takes the second. Its error is 1/16 over 1 + 1.
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
         let cells =
             |tolerance| fit.refined([leaf(1.0, 1.0 + STEP)].into_iter(), tolerance).map(|cells| cells.len());
@@ -456,7 +456,8 @@ mod tests {
     #[test]
     fn no_interval_is_more_than_twice_as_wide_as_its_neighbors() {
         let fit = fit(Function::Power(1.0), BYTE, 1, 9);
-        // Widths of the intervals in numbers, and which of them are too wide.
+        // Each row has the widths of the intervals in numbers, and whether each interval is too
+        // wide.
         for (widths, wide) in [
             (vec![4, 2, 1], [false, false, false]),
             (vec![5, 2, 1], [true, false, false]),

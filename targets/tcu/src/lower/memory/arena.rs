@@ -427,7 +427,8 @@ mod tests {
         let mut arena = Arena::new(0..10);
         arena.ensure(&span(0, 0..2)).expect("fits");
         arena.ensure(&span(1, 0..3)).expect("fits");
-        // Four vectors follow the five present ones, which leaves fewer than six contiguous places.
+        // Four vectors are placed after the five present ones. The remaining gaps are shorter than
+        // six vectors.
         arena.reserve(&[span(2, 0..4), span(2, 5..11)].concat(), true).expect("fits");
         assert_eq!(arena.take_evicted(), []);
         assert_eq!((find(&arena, 2, 0), find(&arena, 2, 5)), (Some(0), Some(4)));

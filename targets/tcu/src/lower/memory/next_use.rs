@@ -102,9 +102,9 @@ pub(in crate::lower) mod tests {
         let mut seen = next_use(&[&[0, 2], &[2], &[1, 2, 5], &[7], &[2, 3], &[], &[1, 4]]);
         seen.layer = 2;
         let distances = |seen: &NextUse| [0, 1, 2, 3, 4, 6].map(|object| seen.distance(ObjectId(object)));
-        // Tiles of other pixels reuse the weights, and have inputs of their own.
+        // Tiles of other pixels reuse the weights but have their own inputs.
         assert_eq!(distances(&seen), [usize::MAX, 0, 3, 5, 1, 2]);
-        // Tiles of other blocks reuse the inputs, and have weights of their own. The result has no
+        // Tiles of other blocks reuse the inputs but have their own weights. The result has no
         // reader yet.
         seen.again = Again::Variables;
         assert_eq!(distances(&seen), [0, usize::MAX, 0, 5, 1, 2]);

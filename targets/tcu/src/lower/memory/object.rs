@@ -67,8 +67,8 @@ pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecR
 
 /// Sorts spans and joins overlapping and adjacent ones.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
-    // Pieces come in sorted runs, which a stable sort merges quickly; the order of equal keys is
-    // irrelevant.
+    // Pieces come in sorted runs, which a stable sort merges quickly. The order of equal keys does
+    // not matter.
     pieces.sort_by_key(|piece| (u64::from(piece.object.0) << 32) | u64::from(piece.start));
     pieces.dedup_by(|next, last| {
         let joined = last.object == next.object && next.start <= last.end;
@@ -241,8 +241,7 @@ impl Objects {
 /// [`NumberFormat::raw_from_f32`], but faster for values in range.
 pub fn converted(format: NumberFormat, value: f32) -> (i32, bool) {
     let NumberFormat::Fixed(fixed) = format else { return (format.raw_from_f32(value), false) };
-    // Exact where it matters: a multiplication by a power of two, then at most one bit below one
-    // half.
+    // The sum is exact: multiplying by a power of two is exact, and one half adds at most one bit.
     let scaled = f64::from(value) * fixed.one() as f64 + 0.5;
     if scaled.abs() < MAX_EXACT {
         let whole = scaled as i64;
@@ -278,7 +277,8 @@ mod tests {
     #[test]
     fn constants_that_leave_the_range_are_counted() {
         let format = NumberFormat::Fixed(FixedFormat { width: 8, binary_point: 4 });
-        // The range is -8 to 127/16, plus values that round to its ends.
+        // Numbers range from -8 to 127/16. Values that round to an end of the range do not
+        // saturate.
         for (value, raw, saturates) in [
             (7.9375, 127, 0),
             (7.96, 127, 0),

@@ -18,7 +18,7 @@ pub fn residents(model: &Model, uses: &Uses, all: &[ObjectId], room: u64) -> Vec
         .filter(|(_, lifetime)| lifetime.size <= room)
         .collect();
     candidates.sort_by(|(left, of_left), (right, of_right)| {
-        // Compares a / b and c / d in integers.
+        // Compares the quotients a / b and c / d by cross multiplication, to stay in integers.
         let worth = |id: &ObjectId, other: &Lifetime| mentions[id.0 as usize] * layers(other);
         worth(right, of_left).cmp(&worth(left, of_right))
     });
@@ -31,7 +31,7 @@ pub fn residents(model: &Model, uses: &Uses, all: &[ObjectId], room: u64) -> Vec
             chosen.push((id, lifetime));
         }
     }
-    // Fragmentation may leave too little contiguous memory for variables that fit in total.
+    // Variables that fit in total may not fit in practice, because free memory is fragmented.
     while place(&chosen.iter().map(|&(_, lifetime)| lifetime).collect::<Vec<_>>()).maximum > room {
         chosen.pop();
     }

@@ -32,7 +32,7 @@ impl Spares {
 
     /// Sets the layer to which the following requests belong.
     pub fn enter(&mut self, layer: usize) {
-        // A rank stays valid as long as the next layer that needs its object is the same.
+        // The rank of an entry stays valid while the next layer that needs its object is the same.
         let is_later = layer >= self.next_use.layer;
         let stale = self.order.iter().take_while(|(next, ..)| !is_later || *next <= layer);
         let stale: Vec<_> = stale.copied().collect();
@@ -81,7 +81,7 @@ impl Spares {
     /// Returns the most expendable entry that is not requested now.
     pub fn least_needed(&self) -> Option<Key> {
         let others = self.order.iter().rev().find(|(_, _, (object, _))| self.next_use.distance(*object) > 0);
-        // If the tiles of this layer reuse all entries, age alone decides.
+        // If the tiles of this layer reuse all entries, only age decides which one is evicted.
         let least = others.or_else(|| self.order.iter().max_by_key(|(_, stamp, key)| (*stamp, *key)));
         least.map(|&(_, _, key)| key)
     }

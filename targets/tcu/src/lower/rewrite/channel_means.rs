@@ -26,8 +26,8 @@ fn write(parts: &mut Parts<'_>, node: &Node) -> Option<()> {
     if axes[..] != [outer.len()] || channels <= FEW {
         return None;
     }
-    // A power of two near the square root: before scales are chosen, both factors are as precise as
-    // the number format.
+    // The factor is a power of two near the square root. At this stage scales are unknown, and both
+    // factors are then as precise as the number format.
     let weight = (channels as f32).sqrt().log2().round().exp2().recip();
     let column = format!("{}/column", parts.name);
     let column = add_floats(parts.graph, &column, vec![channels, 1], vec![weight; channels])?;

@@ -20,7 +20,7 @@ const MAX_CHANNELS: usize = 1024;
 
 /// Decomposes every such operator.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
-    // A single table is a step function, which is too coarse for an exponential in floats.
+    // One table is a step function, which is too coarse for an exponential in floats.
     if !config.has_lookup() || config.lookup_tables == 1 && config.data_type.format().step().is_none() {
         return;
     }

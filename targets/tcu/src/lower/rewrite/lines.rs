@@ -93,7 +93,8 @@ impl Parts<'_> {
                 None => Some(line),
             };
         }
-        // A limit of one half belongs to functions between zero and one.
+        // Functions with a limit of one half are between zero and one, so they are shifted by the
+        // limit.
         let (shift, low) = if form.limit < 1.0 { (form.limit, 0.0) } else { (0.0, -form.limit) };
         let mut result = sum?;
         if shift > 0.0 {
@@ -127,7 +128,7 @@ impl Form {
             Self { rising: |x| 1.0 / (1.0 + (-x).exp()) - 0.5, limit: 0.5, is_gate: false, alpha: 1.0 };
         match kind {
             UnaryKind::Sigmoid => Some(half),
-            // Tanh has the form of the sigmoid, twice as steep.
+            // Tanh is a sigmoid of twice the slope.
             UnaryKind::Tanh => Some(Self { rising: |x| (x / 2.0).tanh(), limit: 1.0, alpha: 2.0, ..half }),
             UnaryKind::Swish { alpha } if alpha > 0.0 => {
                 Some(Self { is_gate: true, alpha: alpha.into(), ..half })
@@ -178,7 +179,7 @@ impl Lines {
             LINES.. => 0.0,
             _ => (value(line) - value(line - 1)) / (ends[line] - ends[line - 1]),
         };
-        // Rounds up, so that the sum reaches the limit and is then clipped.
+        // Rounding up ensures that the sum reaches the limit and is clipped there.
         let step = format.step().unwrap_or(0.0); // Default: floats are not rounded here.
         let up = |x: f64| if step > 0.0 { (x / step).ceil() * step } else { x };
         let line = |line: usize| [up(ends[line]), up(slope(line) - slope(line + 1))];

@@ -19,7 +19,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     let mut index = 0;
     while index < graph.nodes.len() {
         if let Some(sum) = Sum::at(graph, index, config.array_size) {
-            // One node is removed and one is added.
+            // The number of nodes is unchanged: one is removed and one is added.
             sum.apply(graph, index);
         }
         index += 1;
@@ -48,7 +48,7 @@ impl Sum {
         let Op::Binary(Binary { kind: BinaryKind::Add }) = graph.node(add).op else { return None };
         let &[a, b] = graph.node(add).inputs.as_slice() else { return None };
         let conv = |value: ValueId| made(value).filter(|&node| is_dense(graph, graph.node(node)));
-        // A sum of two convolutions is already one product.
+        // A sum of two convolutions is already one product and needs no rewrite.
         let (conv, other) = match (conv(a), conv(b)) {
             (Some(conv), None) => (conv, b),
             (None, Some(conv)) => (conv, a),
@@ -98,7 +98,8 @@ impl Sum {
             inputs: inputs.collect(),
             outputs: Vec::new(),
         };
-        // The sum replaces its normalization, and the product with the diagonal replaces the sum.
+        // The sum takes the place of its normalization. The product with the diagonal takes the
+        // place of the sum.
         let outputs = std::mem::take(&mut graph.nodes[norm].outputs);
         graph.nodes[norm] = Node { outputs, ..sum };
         graph.nodes[self.add.0 as usize] =

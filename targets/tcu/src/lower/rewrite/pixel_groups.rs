@@ -271,7 +271,8 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             Role::Pointwise(_) => {
                 let size = classes.size(node.outputs[0], sizes);
                 for (operand, &id) in node.inputs.iter().enumerate() {
-                    // A single number applies to the channels of all pixels of a group.
+                    // A single number applies to all channels of all pixels in a group, so it needs
+                    // no copies.
                     let is_one = floats(graph, id).is_some_and(|data| data.len() == 1);
                     if is_one && matches!(node.op, Op::Binary(_)) {
                         continue;
@@ -284,7 +285,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             Role::Slice | Role::Other => {}
         }
     }
-    // Shapes change last, because roles are derived from them.
+    // Shapes change last because roles are derived from the old shapes.
     for (value, class) in graph.values.iter_mut().zip(&classes.of_value) {
         let size = class.map_or(1, |class| sizes[class]);
         if let [_, _, columns, channels] = value.info.shape.as_mut_slice() {

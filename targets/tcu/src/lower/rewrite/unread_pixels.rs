@@ -209,7 +209,8 @@ impl Plan {
                 let name = graph.fresh_name(&format!("{}/read", name_of(graph, *operand)));
                 let part = graph.add_value(Value { name: name.clone(), info, constant: None });
                 let op = slice(kept, steps).into();
-                // As early as possible, so that the producer's chain can continue with the node.
+                // The node is inserted as early as possible, so that the producer's chain can
+                // continue with it.
                 let made = nodes.iter().rposition(|node| node.outputs.contains(operand));
                 // Default: a value without a producer is available from the start.
                 let at = made.map_or(0, |made| made + 1);

@@ -39,8 +39,8 @@ fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
     let image = [rows, columns];
     let mut stages = Vec::new();
     for axis in [1, 0] {
-        // A split axis needs adjacent windows; an axis that one window covers completely is reduced
-        // at once.
+        // An axis can be split only if its windows are adjacent. If one window covers the axis, the
+        // axis is reduced at once.
         let whole = kernel[axis] == image[axis] || kernel[axis] == strides[axis];
         let parts = if whole { factors(kernel[axis]) } else { vec![kernel[axis]] };
         for part in parts {

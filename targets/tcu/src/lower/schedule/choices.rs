@@ -85,8 +85,7 @@ impl Hash for Content<'_> {
         let Model { objects, layers, inputs, outputs, host_steps: _ } = self.0;
         inputs.iter().chain(outputs).for_each(|port| port.object.hash(state));
         let objects: Vec<&Object> = objects.iter().map(|(_, object)| object).collect();
-        // The constants of a large network are a hundred megabytes, so the hash is computed on all
-        // cores.
+        // The constants of a large network have a hundred megabytes, so all cores compute the hash.
         let digests = |object: &&Object| digest(&(object.kind, object.vectors, &object.data));
         objects.par_iter().map(digests).collect::<Vec<_>>().hash(state);
         let digests = |layer: &Layer| digest(&(layer.pixels, layer.blocks, layer.kept, &layer.steps));

@@ -168,8 +168,8 @@ impl Search {
         if let [only] = &lists[..]
             && let [only] = only[..]
         {
-            // Most layers of a long network are small and have one tiling; for them the arena is
-            // not copied.
+            // Most layers of a long network are small and have only one tiling. Skipping the copy
+            // of the arena saves time.
             let arena = std::mem::replace(&mut state.arena, Arena::new(0..0));
             return whole(state.fork(arena), context, layer, only).map(|attempt| vec![attempt]);
         }
@@ -188,7 +188,7 @@ impl Search {
             _ => known.par_iter().filter_map(|tiling| write(tiling).ok()).collect(),
         };
         if written.is_empty() {
-            // No tiling is known, or none fits here.
+            // No tiling is known, or none of the known ones fits here.
             written = match self.way {
                 Way::Thorough => written,
                 Way::Quick => {
@@ -198,7 +198,8 @@ impl Search {
             };
         }
         if written.is_empty() {
-            // If every tile differs, samples of the first ones predict little.
+            // If all tiles differ, the first tiles predict the others badly, so a whole attempt is
+            // written.
             written.push(first_whole(&lists.concat(), write)?);
         }
         written.sort_by_key(|attempt| attempt.after.cycles);
@@ -429,7 +430,7 @@ fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
                 continue;
             }
             let pixels = halvings(layer.pixels);
-            // With all pixels in one tile, both orders are the same.
+            // If one tile has all pixels, both orders are equal and one is skipped.
             let skipped = usize::from(!blocks_outer && layer.pixels > 0);
             let tiling = |pixels| Tiling { pixels, blocks, blocks_outer };
             let fits = |pixels: &usize| *pixels <= 1 || (pixels * blocks) as u64 <= accumulators;
@@ -443,7 +444,7 @@ fn tilings(layer: &Layer, accumulators: u64) -> Vec<Vec<Tiling>> {
 fn halvings(n: usize) -> Vec<usize> {
     let mut parts: Vec<usize> = vec![1];
     while let Some(&last) = parts.last().filter(|&&last| last < n) {
-        // 1, 2, 3, 4, 6, 8, 12, 16, ...: two steps per octave.
+        // The sizes are 1, 2, 3, 4, 6, 8, 12, 16, ...: two per power of two.
         parts.push(if last.is_power_of_two() && last > 1 {
             last / 2 * 3
         } else {

@@ -135,7 +135,7 @@ impl Ranks {
     fn run(&self, ops: &[Op], mut meter: Meter) -> Option<Meter> {
         for part in ops.chunks(UNTIL_COMPARED) {
             meter.run(part);
-            // Time only increases, so a late attempt stays late.
+            // Time never decreases, so an attempt that is late now stays late.
             if meter.cycles() > self.last() {
                 return None;
             }

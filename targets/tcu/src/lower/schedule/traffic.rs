@@ -101,7 +101,8 @@ mod tests {
         let lir = Lir::new(&config, Waits::default());
         let tiling = |pixels, blocks, blocks_outer| Tiling { pixels, blocks, blocks_outer };
         let cycles = |pixels, blocks, outer| traffic.cycles(tiling(pixels, blocks, outer), layer, &lir);
-        // 270 weights do not stay and are read again for each of three tiles; inputs stay.
+        // The 270 weights do not stay in local memory and are read again for each of three tiles.
+        // The inputs stay.
         assert_eq!(cycles(9, 2, true), 3 * 270 + 75 + 3 * 540);
         assert_eq!(cycles(25, 1, true), 270 + 75 + 540, "all pixels at once");
         assert_eq!(cycles(25, 2, true), 270 + 75 + 540);

@@ -25,7 +25,7 @@ impl Tile<'_> {
     /// Fails if the operands do not fit in local memory.
     pub fn formula(&mut self, formula: &Formula) -> Result<(), TileError> {
         let vectors = formula.operands().map(|operand| self.operand_vectors(operand)).collect::<Vec<_>>();
-        // All operands are needed at the same time.
+        // All operands must be in local memory at the same time.
         let base = self.bring(&vectors.concat())?;
         let mut next = base;
         let mut places = Vec::new();

@@ -67,7 +67,7 @@ impl Tile<'_> {
     fn needed(&self, matmul: &MatMul, term: usize, pieces: &mut Vec<Span>) -> Needed {
         let (inputs, first) = (&matmul.terms[term].inputs, pieces.len());
         let vector = |&pixel: &u32| inputs[pixel as usize];
-        // Starts a new span, so that the last one of the previous term does not grow.
+        // A new span begins here, so that the last span of the previous term does not grow.
         let mut own = self.grid.pixels.iter().map(vector).filter(|vector| !vector.is_zero());
         if let Some(VecRef { object, index }) = own.next() {
             pieces.push(Span { object, start: index, end: index + 1 });
@@ -181,7 +181,7 @@ impl Tile<'_> {
             let index = first.index + done * step;
             let placed = self.state.arena.locate(VecRef { index, ..first }, self.context.plan);
             let Placed { span, local } = placed.expect("the inputs of a tile have been loaded");
-            // A single input has no step.
+            // The step of a single input does not matter.
             let there = (span.end - index).div_ceil(step.max(1));
             let count = there.min(count - done);
             let local = local + u64::from(index - span.start);
@@ -245,7 +245,7 @@ impl Tile<'_> {
 
     /// Multiplies zeros for pixels of the tile.
     fn push_zeroes(&mut self, accumulate: bool, block: usize, pixels: impl IntoIterator<Item = usize>) {
-        // Both operands have the same steps, so that runs depend on the accumulators alone.
+        // Both operands use the same steps, so that only the accumulators determine the runs.
         let pairs: Vec<(u64, u64)> =
             pixels.into_iter().map(|i| (i as u64, self.accumulator(block, i))).collect();
         for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {

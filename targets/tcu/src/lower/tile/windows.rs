@@ -83,7 +83,7 @@ impl Tile<'_> {
                 uses[weight as usize * self.blocks.len() + block].push((source, to));
             }
         });
-        // Biases come before the weights, which use the same accumulators.
+        // Biases are written before the weights because both use the same accumulators.
         let mut written = self.begin_sums(sum)?;
         let vectors = self.weight_vectors(sum, &uses);
         let places = self.bring_distinct(vectors.iter().flatten().copied().collect())?;

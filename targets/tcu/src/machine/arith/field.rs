@@ -70,7 +70,8 @@ impl Arithmetic for Modular {
     fn operate(op: SimdOp, left: &[Element], right: &[Element], out: &mut [Element], (): &mut ()) {
         let lanes = out.iter_mut().zip(left).zip(right);
         match op {
-            // A loop of its own, so that compilers vectorize the sums of every product.
+            // Addition has a separate loop because compilers vectorize it, and every product uses
+            // it.
             SimdOp::Add => lanes.for_each(|((out, &l), &r)| *out = l + r),
             _ => lanes.for_each(|((out, &l), &r)| *out = lane(op, l, r)),
         }

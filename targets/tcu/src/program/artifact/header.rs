@@ -32,7 +32,7 @@ pub fn header(config: &Config, system: &System) -> ArtifactFile {
     ];
     let depths = depths.map(|(name, depth)| (name, depth.to_string()));
     for (name, value) in std::iter::once(("DATA_TYPE", data_type)).chain(depths) {
-        // Writing to a String cannot fail.
+        // The result is ignored because writing to a string cannot fail.
         let _ = writeln!(text, "#define TENSIL_ARCHITECTURE_{name} {value}");
     }
     let caches = [("DRAM0", system.dram0_cache), ("DRAM1", system.dram1_cache)];

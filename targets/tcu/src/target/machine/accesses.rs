@@ -25,7 +25,7 @@ impl Stepped {
         let weights = self.part(Part::Weights, self.config.array_size as u64 + 1);
         match flow.path {
             Path::Array => all.extend(weights.map(Accessed::read)),
-            // Rows are shifted: rows that are not loaded come from other rows.
+            // Loading shifts the rows in the array: rows that are not loaded come from other rows.
             Path::Weights => {
                 all.extend(weights.into_iter().flat_map(|run| [Accessed::read(run), Accessed::write(run)]));
             }

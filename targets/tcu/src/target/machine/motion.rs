@@ -73,7 +73,7 @@ impl TcuMachine {
             } else {
                 vector(Memory::Local, local, row)?
             };
-            // A registered row reaches the first element one cycle later.
+            // If rows are registered, a row reaches the first element one cycle later.
             let enters = enters + u64::from(self.program.config.registered_rows);
             Ok(Row { enters, leaves, input, result: vector(Memory::Accumulators, accumulator, row)? })
         };

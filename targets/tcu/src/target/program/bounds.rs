@@ -111,7 +111,7 @@ impl BoundedProgram for TcuBounds<'_> {
         let mut run =
             SymbolicRun::new(program, state, &self.constants, &inputs).map_err(TargetError::failed)?;
         let mut excesses = Excesses::default();
-        // Excesses noted before an instruction belong to the previous one.
+        // Excesses noted before an instruction belong to the previous instruction.
         let note = |excesses: &mut Excesses, bounds: &mut Bounds, next: usize| {
             excesses.note(next.checked_sub(1), bounds.take_overflow());
         };

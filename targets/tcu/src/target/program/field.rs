@@ -62,7 +62,7 @@ impl<'a> TcuField<'a> {
         let steps = self.owner.program.host_steps.iter().filter(|step| step.output == binding.name);
         steps.fold(self.unpacked(binding, run), |tensor, step| {
             let op = Op::from(step.op.clone());
-            // Host steps do not use lookup tables.
+            // Lookup tables are omitted because host steps do not use them.
             let images = ConvertedImages { has_tables: false, ..self.images };
             let results = apply(&op, &[Operand::Field(tensor?.into())], &images);
             match results.map_err(TargetError::failed)?.pop() {

@@ -38,7 +38,7 @@ impl TcuProgram {
             let end = base.saturating_add(size).saturating_mul(bytes);
             let range = usize::try_from(base.saturating_mul(bytes)).ok().zip(usize::try_from(end).ok());
             let part = range.and_then(|(start, end)| image.get(start..end));
-            // Whole vectors are whole scalars.
+            // A whole vector consists of whole scalars, so the conversion loses no bytes.
             let part = part.and_then(|part| raw_from_bytes(data_type, part).ok());
             let short = || RunError::Image { name: binding.name.clone(), actual: image.len(), expected: end };
             raw.extend(part.ok_or_else(short)?);

@@ -51,7 +51,7 @@ impl TcuProgram {
             return Ok(Vec::new());
         }
         if !self.differences().moved.is_empty() {
-            // npukit does not compute the targets of moved bursts.
+            // npukit does not compute the targets of moved bursts, so the run is refused.
             return Err(self.refused());
         }
         let Program { config, instructions, .. } = &self.program;

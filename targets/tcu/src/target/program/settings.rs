@@ -84,7 +84,7 @@ impl Settings {
         if let Some(cost_model) = chosen.word("clock", CostModel::of_clock) {
             self.cost_model = cost_model;
         }
-        // The board's latency depends on the clock, so the clock must be set first.
+        // The board's latency depends on the clock frequency, so the frequency must be set first.
         if let Some(mhz) = chosen.number("clock-mhz") {
             self.clock_mhz = Some(mhz);
             self.clock_source = Some("as given".to_owned());

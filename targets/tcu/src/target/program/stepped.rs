@@ -54,7 +54,7 @@ impl TcuProgram {
             Some(program) => (program, EXACT),
             None => (self.with_floats(), ROUNDED),
         };
-        // Inputs have the same addresses as in the program.
+        // The twin's inputs have the program's addresses.
         let Program { inputs: bindings, .. } = &self.program;
         let twin = Self::loaded(Program { inputs: bindings.clone(), ..program }, self.board.clone());
         let (raw, _) = twin.packed(inputs)?;

@@ -154,7 +154,7 @@ impl TcuProgram {
 
 /// Returns the values times `2^exponent`.
 fn scaled(values: &[f32], exponent: i32) -> Vec<f32> {
-    // In double precision no power is out of range.
+    // In double precision, no power of two in use overflows.
     let factor = f64::from(exponent).exp2();
     values.iter().map(|&value| (f64::from(value) * factor) as f32).collect()
 }

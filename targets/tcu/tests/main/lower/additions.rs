@@ -39,7 +39,7 @@ impl Chance {
         }
         let scale = (shape[..shape.len() - 1].iter().product::<usize>() as f32).sqrt();
         let data = match self.below(3) {
-            // A single tap, repeated.
+            // The kernel repeats a single tap.
             0 if shape.len() == 4 => {
                 let tap = self.net.numbers(shape[2] * shape[3]);
                 tap.iter().copied().cycle().take(shape.iter().product()).map(|x| x / scale).collect()
@@ -188,7 +188,7 @@ fn compare_with_float(mut net: Net, program: &Program, seed: u64) {
         tensors.iter().flat_map(|t| t.as_f32().unwrap()).fold(0.0f32, |m, x| m.max(x.abs()))
     };
     let found = run(program, &inputs, &names);
-    // Sums of sums may leave the range of the format.
+    // Sums of sums may exceed the range of the format, and are then not compared.
     if largest(&expected) < 60.0 {
         let steps = if program.config.data_type == DataType::Fp16Bp8 { 0.15 } else { 0.002 };
         let bound = steps * (1.0 + largest(&expected));

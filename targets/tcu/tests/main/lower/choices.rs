@@ -77,7 +77,7 @@ fn factors_of_one_and_addends_of_zero_cost_nothing() {
 /// variables in DRAM0, bit for bit.
 #[test]
 fn variables_that_fit_stay_in_local_memory() {
-    // Channel counts that are multiples of the array size, and others.
+    // The channel count is once a multiple of the array size, once not.
     for channels in [8, 6] {
         let mut net = Net::new();
         let x = net.input(&[1, 8, 8, channels]);
@@ -260,8 +260,8 @@ fn each_meter_finds_its_program_the_cheapest() {
 
 #[test]
 fn constants_may_fill_dram1_and_no_more() {
-    // Nine taps of one block each, in the SIMD unit's form: fewer cycles than nine squares of 16
-    // rows.
+    // The SIMD unit computes nine taps of one block each in fewer cycles than the array computes
+    // nine squares of 16 rows.
     let compiled = |depth| {
         let mut net = Net::new();
         let x = net.input(&[1, 3, 3, 16]);
@@ -284,7 +284,7 @@ fn multiply_accumulates_are_those_of_the_model() {
         let program = program(&net, &config(n, 400, 200));
         program.layers.iter().map(|layer| layer.macs).sum::<u64>()
     };
-    // The corners meet four of nine taps, the edges six: 4 * 4 + 4 * 6 + 9.
+    // Corners use four of the nine taps and edges six: 4 * 4 + 4 * 6 + 9.
     for n in [4, 16] {
         assert_eq!(macs(dense(3), 5, n), 49 * 6 * 5);
         assert_eq!(macs(Conv { group: 6, ..dense(3) }, 6, n), 49 * 6);
@@ -370,7 +370,8 @@ fn results_of_a_layer_bear_the_names_of_the_graph() {
     let mut net = Net::new();
     net.graph.outputs = residual(&mut net, 0);
     let compiled = lower::compile(&net.graph, &config(4, 1000, 400), &Options::default()).unwrap();
-    // The sum, and the input of the next convolution; then the output.
+    // The first result list has the sum and the input of the next convolution. The second has the
+    // output.
     assert_eq!(compiled.results, [vec!["value0_0", "value1_0"], vec!["value4_0"]]);
     let prepared = lower::prepare(&net.graph, &config(4, 1000, 400), Order::Default);
     let options = Options { prepared: true, ..Options::default() };
@@ -491,7 +492,7 @@ proptest! {
             let options = Options { cache, ..Options::default() };
             run(&lower::compile(&net.graph, &config, &options).unwrap().program, &input, &names)
         };
-        // The process id is part of the name, since several processes may run the tests.
+        // The folder's name contains the process id, since several processes may run the tests.
         let folder = format!("kept_choices_{}", std::process::id());
         let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         let _ = std::fs::remove_dir_all(&folder);

@@ -314,7 +314,7 @@ fn weights_that_dram1_cannot_hold() {
     let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
     let error = lower::compile(&net.graph, &small, &Options::default()).unwrap_err();
     assert_eq!(error, LowerError::Constants { needed: 146, available: 50 });
-    // Drivers copy all constants to local memory, or none.
+    // Drivers copy either all constants to local memory or none.
     let options = Options { strategy: Some(Strategy::LocalConsts), ..Options::default() };
     let error = lower::compile(&net.graph, &config(4, 128, 64), &options).unwrap_err();
     assert!(matches!(error, LowerError::Insufficient { needed: 146, available: 127, .. }), "{error}");
@@ -340,8 +340,8 @@ fn fixed_point_stays_within_its_roundings() {
         let pooled = net.node(AveragePool { window: window(2, 2, [0; 4]), count_include_pad: false }, &[y]);
         let fixed = Config { data_type: DataType::Fp16Bp8, ..config(array_size, 256, 64) };
         let (products, half) = (9.0 * 7.0 + 1.0, 1.0 / 512.0);
-        // Each product of factors below one: both factors rounded, then at most one rounding per
-        // pass.
+        // For each product of factors below one, both factors are rounded. Each pass adds at most
+        // one rounding.
         net.check_within(&[pooled], &fixed, |_| products * 3.0 * half + 2.0 * half);
     }
 }
@@ -466,7 +466,7 @@ proptest! {
         let mut net = Net::new();
         let mut values = vec![net.input(&[batch, 4, 3, 5]), net.input(&[batch, 4, 3, 5])];
         for (kind, size, x, other) in nodes {
-            // Mostly the newest value, so that chains form.
+            // The newest value is chosen most often, so that chains form.
             let at = |back: usize| values[values.len() - 1 - (back / 3) % values.len()];
             let (x, other) = (at(x), at(other));
             if net.graph.shape(x).iter().product::<usize>() < 1500 {

@@ -246,7 +246,7 @@ fn a_network_with_lookups_in_its_middle() {
     let config = lookups(DataType::Float32, 3);
     let error = error(&attention(), &config, [-1.0, 1.0]);
     assert!(error < 2e-3, "{error}");
-    // In tiles of a small machine, with tables of 168 keys.
+    // A small machine needs several tiles, with tables of 168 keys.
     let small =
         Config { array_size: 4, local_depth: 512, accumulator_depth: 24, ..lookups(DataType::Fp16Bp8, 2) };
     let error = self::error(&attention(), &small, [-1.0, 1.0]);

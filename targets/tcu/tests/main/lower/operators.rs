@@ -355,7 +355,7 @@ fn padding_of_every_mode() {
 fn channels_change_places() {
     everywhere(|net| {
         let x = net.input(&[1, 4, 4, 12]);
-        // Channel shuffle, depth to space, space to depth, as exporters write them.
+        // Channel shuffle, depth to space and space to depth, in the form that exporters write.
         let mut moved = |first: Vec<usize>, perm: Vec<usize>, last: Vec<usize>| {
             let split = net.node(Reshape { shape: first }, &[x]);
             let turned = net.node(Transpose { perm }, &[split]);
@@ -494,7 +494,7 @@ proptest! {
         let mut net = Net::new();
         let mut values = vec![net.input(&[batch, 4, 3, 5]), net.input(&[batch, 4, 3, 5])];
         for (kind, size, x, other) in nodes {
-            // Mostly the newest value, so that chains form.
+            // The newest value is chosen most often, so that chains form.
             let at = |back: usize| values[values.len() - 1 - (back / 3) % values.len()];
             let (x, other) = (at(x), at(other));
             if net.graph.shape(x).iter().product::<usize>() < 1000 {

@@ -110,8 +110,8 @@ fn a_normalization_and_a_rectification_become_a_maximum_where_products_read_them
         (even, Reads::Conv, one("Conv")),
         (even, Reads::Gemm, one("Gemm")),
         (even, Reads::MatMul, one("Gemm")),
-        // Padding is zero and not the threshold; a group reads channels of its own; Gemm's factors
-        // are folded before.
+        // The padding is zero, not the threshold. Each group reads its own channels. Gemm's factors
+        // are folded earlier.
         (even, Reads::Padded, three("Conv")),
         (even, Reads::Grouped, three("Conv")),
         (even, Reads::HalfGemm, three("Gemm")),
@@ -122,7 +122,7 @@ fn a_normalization_and_a_rectification_become_a_maximum_where_products_read_them
         ([0.0, 1.5, 0.0, 2.0], Reads::Conv, one("Conv")),
         ([0.5; 4], Reads::Conv, one("Conv")),
         ([4.0; 4], Reads::Conv, one("Conv")),
-        // Small factors multiply first.
+        // Small factors are multiplied first, to keep precision.
         ([0.01, 1.0, 4.0, 0.1], Reads::Conv, two("Conv")),
         // A negative factor reverses the order.
         ([1.0, -1.0, 0.5, 2.0], Reads::Conv, three("Conv")),
@@ -312,24 +312,25 @@ fn mean_of(window: Window) -> AveragePool {
 
 #[test]
 fn means_over_many_pixels_have_stages() {
-    // All of the image: columns, then rows, each in factors up to eight.
+    // The mean covers the whole image: first columns, then rows, each with factors of at most
+    // eight.
     let whole = means([14, 9], mean_of(plain([14, 9], [1; 2])));
     assert_eq!(whole, [[[1, 3]; 2], [[1, 3]; 2], [[7, 1]; 2], [[2, 1]; 2]]);
     for keep_dims in [false, true] {
         let reduced = means([14, 9], Reduce { kind: ReduceKind::Mean, axes: vec![1, 2], keep_dims });
         assert_eq!(reduced, whole);
     }
-    // Adjacent windows.
+    // The windows are adjacent.
     let tiles = means([18, 18], mean_of(plain([9, 9], [9; 2])));
     assert_eq!(tiles, [[[1, 3]; 2], [[1, 3]; 2], [[3, 1]; 2], [[3, 1]; 2]]);
-    // Overlapping windows reduce an axis at a time.
+    // Overlapping windows are reduced one axis at a time.
     let overlapping = means([12, 24], mean_of(plain([10, 12], [2, 3])));
     assert_eq!(overlapping, [[[1, 12], [1, 3]], [[10, 1], [2, 1]]]);
-    // Adjacent axes are rows of an image: of two images, and of one column of each.
+    // Adjacent axes form the rows of one image: first two images, then a column of each.
     let over = |axes| Reduce { kind: ReduceKind::Mean, axes, keep_dims: false };
     assert_eq!(means([20, 2], over(vec![0, 1])), [[[8, 1]; 2], [[5, 1]; 2]]);
     assert_eq!(means([20, 2], over(vec![1])), [[[5, 1]; 2], [[4, 1]; 2]]);
-    // One row; a prime.
+    // The image has one row; 13 is prime.
     assert_eq!(means([1, 26], mean_of(plain([1, 26], [1; 2]))), [[[1, 2]; 2], [[1, 13]; 2]]);
 }
 
@@ -390,7 +391,7 @@ fn operators_become_those_they_are_made_of() {
         let graph = prepared_in(&mut net, &[y], &lookups(2), [0.25, 2.0]);
         assert!(graph.nodes.len() > 1, "{name}");
         assert_eq!(graph.nodes.last().map(|node| node.name.as_str()), Some("node0"));
-        // Tensil's order has no lookups of its own; there is nothing to distinguish.
+        // Tensil's order has no special handling of lookups, so nothing changes.
         assert_eq!(ops(&lower::prepare(&net.graph, &lookups(2), Order::Upstream)), ops(&graph), "{name}");
         assert_eq!(ops(&lower::prepare(&net.graph, &config(8, 1024, 256), Order::Default)), [name]);
     }
@@ -409,7 +410,7 @@ fn what_the_array_computes_itself_is_not_taken_apart() {
         let graph = prepared(&mut net, &[last], &lookups(2));
         assert_eq!(ops(&graph), vec![net.graph.nodes[0].op.name(); net.graph.nodes.len()], "{kind:?}");
     }
-    // Up to 1024 channels are worth a square matrix.
+    // Only up to 1024 channels does the product with a square matrix pay off.
     for (channels, count) in [(1024, 5), (1025, 1)] {
         let mut net = Net::new();
         let x = net.input(&[1, 1, 1, channels]);
@@ -431,7 +432,7 @@ fn between_of(channels: usize, op: impl FnOnce(&mut Net, ValueId) -> ValueId) ->
     let middle = op(&mut net, first);
     let second = net.conv(middle, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
-    // A stride equal to the group size leaves the groups.
+    // Pixel groups end at a stride that equals the group size.
     let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     let graph = prepared(&mut net, &[last], &config(16, 4096, 2048));
     (net, graph, [first, middle, second])
@@ -513,8 +514,8 @@ fn operands_of_what_is_not_grouped_stay_the_same_constants() {
         assert_ne!(graph.nodes[3].inputs[1], net.graph.nodes[3].inputs[1]);
         assert_eq!(operands(&graph, node), operands(&net.graph, node), "node {node}");
     }
-    // The last convolution's weights are spread over the group that it reads; its bias belongs to
-    // one pixel.
+    // The weights of the last convolution are spread over the group that it reads. Its bias applies
+    // to one pixel.
     let last = graph.nodes.len() - 1;
     assert_eq!(graph.nodes[last].inputs[2], net.graph.nodes[last].inputs[2]);
 }

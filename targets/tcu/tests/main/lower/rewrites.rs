@@ -103,7 +103,8 @@ fn a_normalization_before_products_costs_one_pass() {
     let relu = normalized(&mut net, x, FACTORS[0]);
     let y = net.conv(relu, [1, 1], 16, dense(1));
     net.graph.outputs = vec![y];
-    // One pass over 64 vectors and a register to fill; Tensil's order takes three.
+    // Default order takes one pass over 64 vectors and fills a register. Tensil's order takes three
+    // passes.
     assert_eq!(work(&net, Order::Default).0, 65);
     assert_eq!(work(&net, Order::Upstream).0, 3 * 64 + 3);
 }
@@ -116,7 +117,7 @@ fn four_pixels_of_four_channels_share_a_vector() {
     let first = net.node(Relu, &[first]);
     let second = net.conv(first, [3, 3], 4, dense(3));
     let second = net.node(Relu, &[second]);
-    // A stride equal to the group size leaves the groups.
+    // Pixel groups end at a stride that equals the group size.
     let last = net.conv(second, [4, 4], 4, Conv { strides: [4, 4], pads: [0; 4], ..dense(1) });
     net.graph.outputs = vec![last];
     let (simd, rows) = work(&net, Order::Default);
@@ -145,8 +146,8 @@ fn a_normalized_sum_is_part_of_the_product() {
     let mut net = Net::new();
     net.graph.outputs = build(&mut net);
     let (default, upstream) = (work(&net, Order::Default).0, work(&net, Order::Upstream).0);
-    // A multiplication and an addition of 64 vectors less, and their registers. The mean in two
-    // stages saves and loads eight vectors, and fills a register eight times more.
+    // Default order saves a multiplication and an addition of 64 vectors, with their registers. The
+    // two-stage mean saves and loads eight vectors and fills a register eight more times.
     assert!(default + 2 * 64 <= upstream + 16, "{default} and {upstream}");
 }
 
@@ -171,7 +172,7 @@ fn means_of_many_pixels_do_not_saturate() {
         let mut net = Net::new();
         net.graph.outputs = build(&mut net);
         let config = Config { data_type: DataType::Fp16Bp8, ..config(4, 512, 256) };
-        // One over 13 is off by 1.6 % in this format, one over 7 by 1.2 %.
+        // In this format, 1/13 has an error of 1.6 % and 1/7 of 1.2 %.
         let program = lower::compile(&net.graph, &config, &Options::default()).unwrap().program;
         let input = net.numbers(rows * columns * 5);
         let inputs = [Tensor::from_f32(vec![1, rows, columns, 5], input).unwrap()];

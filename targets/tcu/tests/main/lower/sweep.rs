@@ -109,7 +109,7 @@ fn convolutions_with_odd_sizes() {
             let x = net.input(&[2, 5, 6, 6]);
             let y = net.conv(x, kernel, channels, conv.clone());
             let weights = net.constant(&[kernel[0], kernel[1], 6 / conv.group, channels]);
-            // Without a bias, where accumulators already hold a value.
+            // The convolution has no bias and adds to accumulators that already hold a value.
             vec![y, net.node(conv.clone(), &[x, weights])]
         });
     }
@@ -123,7 +123,7 @@ fn depthwise_convolutions_after_something_else_and_alone() {
         ([3, 3], [1, 2], [2, 1], [2, 1, 2, 1]),
         ([2, 2], [2, 2], [1, 1], [0; 4]),
     ] {
-        // Arrays so large that weights take longer than SIMD.
+        // The arrays are so large that loading weights takes longer than SIMD.
         let instances = [config(5, 200, 200), config(16, 300, 90)];
         sweep(&format!("{kernel:?} {strides:?}"), &instances, |net| {
             let x = net.input(&[2, 4, 5, 6]);
@@ -174,17 +174,17 @@ pub fn sum_of_convolutions(net: &mut Net, case: usize) -> Vec<ValueId> {
     let strided = Conv { strides: [1, 1], ..dense(3) };
     let a = net.conv(x, [3, 3], 6, strided);
     match case {
-        // A single product.
+        // The other operand is a single product.
         0 => {
             let b = net.conv(z, [1, 1], 6, dense(1));
             vec![add(net, a, b)]
         }
-        // Grouped convolutions.
+        // The other operand is a grouped convolution.
         1 => {
             let b = net.conv(z, [1, 1], 6, Conv { group: 3, ..dense(1) });
             vec![add(net, a, b)]
         }
-        // Another node reads a convolution.
+        // Another node also reads a convolution.
         2 => {
             let b = net.conv(z, [1, 1], 6, dense(1));
             let also = net.node(Relu, &[b]);
@@ -196,12 +196,12 @@ pub fn sum_of_convolutions(net: &mut Net, case: usize) -> Vec<ValueId> {
             let b = net.conv(y, [1, 1], 6, dense(1));
             vec![add(net, a, b)]
         }
-        // Multiplied, not added.
+        // The convolutions are multiplied, not added.
         4 => {
             let b = net.conv(z, [1, 1], 6, dense(1));
             vec![net.node(Binary { kind: BinaryKind::Mul }, &[a, b])]
         }
-        // Added to itself.
+        // A convolution is added to itself.
         _ => vec![add(net, a, a)],
     }
 }
@@ -220,7 +220,7 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
     let r = net.node(Relu, &[a]);
     let one = |net: &mut Net, x| net.conv(x, [3, 3], 6, dense(3));
     match case {
-        // The plain block, and two in a row.
+        // One plain block, or two in sequence.
         0 | 1 => {
             let b = one(net, r);
             let sum = add(net, b, a);
@@ -232,7 +232,7 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             let sum = add(net, c, sum);
             vec![net.node(Relu, &[sum])]
         }
-        // The host reads the sum.
+        // The host also reads the sum.
         2 => {
             let b = one(net, r);
             vec![add(net, b, a), a]
@@ -242,7 +242,7 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             let b = one(net, a);
             vec![add(net, b, a), r]
         }
-        // A pool follows the addition, or computes the sum.
+        // A pool follows the addition or computes the sum.
         4 => {
             let b = one(net, r);
             let sum = add(net, b, a);
@@ -267,7 +267,7 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             let b = one(net, r);
             vec![add(net, b, turned)]
         }
-        // A block within a block.
+        // One block contains another block.
         _ => {
             let b = one(net, r);
             let inner = net.node(Relu, &[b]);
@@ -282,8 +282,8 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
 
 #[test]
 fn residual_blocks_of_every_form() {
-    // Six channels are two blocks of four; 16 pixels of them may be kept in half of 64 accumulators
-    // and of 70.
+    // Six channels are two blocks of four. Half of 64 or 70 accumulators can keep 16 pixels of
+    // them.
     let instances = [config(4, 100, 64), config(4, 100, 70), config(8, 400, 400)];
     for case in 0..9 {
         sweep(&format!("case {case}"), &instances, |net| residual(net, case));
@@ -378,7 +378,7 @@ fn elements_of_odd_sizes_move() {
         outputs.push(net.node(Trilu { upper: true, offset: 1 }, &[x]));
         outputs.push(net.node(Tile { repeats: vec![1, 2, 1, 2] }, &[x]));
         outputs.push(net.node(Transpose { perm: vec![2, 0, 3, 1] }, &[x]));
-        // An output that another node also reads.
+        // Another node also reads the output.
         let turned = net.node(Transpose { perm: vec![0, 2, 3, 1] }, &[x]);
         outputs.extend([turned, net.conv(turned, [1, 1], 5, dense(1))]);
         outputs

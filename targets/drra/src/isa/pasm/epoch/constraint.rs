@@ -102,7 +102,7 @@ impl Names<'_> {
                 let next = self.alternatives(one)?;
                 let pairs =
                     before.iter().flat_map(|a: &Vec<Linear>| next.iter().map(move |b| [&a[..], b].concat()));
-                // One more than the limit is enough to refuse it.
+                // To refuse too many alternatives, one more than the limit is enough.
                 Ok(pairs.take(MAX_ALTERNATIVES + 1).collect())
             }),
             Condition::Compare(left, relation, right) => {

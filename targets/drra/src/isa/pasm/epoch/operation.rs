@@ -159,7 +159,7 @@ fn rop(
         return Err(vec![value_error("the slot", &slot.to_string(), &slots(fabric, place), span)]);
     };
     let ports = ports(resource.component, slot - resource.slot);
-    // Upstream's tutorial starts routes on port 2, which has no effect.
+    // Upstream's tutorial starts routes on port 2. The start has no effect, so it is accepted.
     let legal = ports.contains(&(port as u8)) || (resource.component == Component::Swb && port == 2);
     if !legal || port > 3 {
         let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);

@@ -65,7 +65,7 @@ impl Rep {
     /// Returns a `rep` with the low parts.
     fn low(self, port: u8, widths: Widths) -> ResourceOp {
         let low = |value: i64, bits: u32| (value & ((1 << bits) - 1)) as u8;
-        // The highest bit of a step is its sign.
+        // The highest bit of a step is its sign, so the shifts extend it.
         let unused = 8 - widths.step;
         let step = (low(self.step, widths.step) << unused) as i8 >> unused;
         ResourceOp::Rep {
@@ -85,7 +85,7 @@ impl Rep {
         if self.iter <= most {
             return Some(vec![self]);
         }
-        // With a large inner count, addresses keep equal steps for longer.
+        // A large inner count is tried first because addresses then keep equal steps for longer.
         (2..=most).rev().filter(|inner| self.iter % inner == 0).find_map(|inner| {
             let outer = Self { iter: self.iter / inner, step: self.step * inner, ..self };
             let rest = outer.nested(widths, parts - 1)?;

@@ -102,7 +102,7 @@ impl Block {
         reach: usize,
         revision: Revision,
     ) -> Option<Self> {
-        // The first side ends with a jump over the second.
+        // The first branch ends with a jump over the second, which takes one instruction.
         let longest = then.cycles?.max(otherwise.cycles? - 1);
         then.pad(longest)?;
         otherwise.pad(longest + 1)?;
@@ -197,7 +197,7 @@ mod tests {
                 Op::Brn { reg, target_true, target_false } => {
                     let of = if is_seed { flags } else { registers };
                     pc += i64::from(if of[usize::from(reg)] != 0 { target_true } else { target_false });
-                    // By the seed from the branch itself.
+                    // Under the ISA document, targets are relative to the branch itself.
                     pc -= i64::from(is_seed);
                 }
                 _ => {}

@@ -103,8 +103,8 @@ impl System {
         }
         waiting.iter().for_each(|&sum| is_waiting[sum] = true);
         let (mut queue, mut steps) = (std::collections::VecDeque::from(waiting), 0_usize);
-        // Far more steps than narrowing takes without a contradiction. Afterwards, all differences
-        // are examined together.
+        // Narrowing without a contradiction takes far fewer steps than this. Afterwards, all
+        // differences are examined together.
         let mut patience = 50 * self.sums.len() + 1000;
         while let Some(index) = queue.pop_front() {
             is_waiting[index] = false;
@@ -119,8 +119,8 @@ impl System {
                 return Ok(());
             }
             let sum = &self.sums[index];
-            // The sum is at most 0: each term may exceed its minimum by this much while all others
-            // are at theirs.
+            // The sum must be at most 0. Each term may exceed its minimum by this slack while all
+            // others are at their minimum.
             let slack = bounds.minimum(sum).saturating_neg();
             if slack < 0 {
                 return Err(Empty);
@@ -156,8 +156,8 @@ impl System {
     fn has_positive_cycle(&self, bounds: &Bounds) -> bool {
         let edges: Vec<(Variable, Variable, i64)> =
             self.sums.iter().flat_map(|sum| implied_differences(sum, bounds)).collect();
-        // Longest paths from any start, by the Bellman-Ford algorithm. Paths that still grow after
-        // as many rounds as there are variables contain a cycle.
+        // Finds longest paths from any start with the Bellman-Ford algorithm. A path that still
+        // grows after as many rounds as there are variables contains a cycle.
         let mut longest = vec![0_i64; self.of_variable.len()];
         for _ in 0..=longest.len() {
             let mut changed = false;
@@ -184,11 +184,11 @@ fn implied_differences<'a>(
 ) -> impl Iterator<Item = (Variable, Variable, i64)> + 'a {
     let least = bounds.minimum(sum);
     let pairs = sum.terms().iter().flat_map(|&x| sum.terms().iter().map(move |&y| (x, y)));
-    // If arithmetic saturates, nothing is implied.
+    // A difference whose bound saturates implies nothing.
     let opposite =
         pairs.filter(move |&((_, x), (_, y))| x > 0 && x == y.saturating_neg() && least > i64::MIN / 2);
     opposite.map(move |((x, factor), (y, _))| {
-        // `factor * (x - y) + others <= 0`, where the others are at least this.
+        // The sum implies `factor * (x - y) + others <= 0`. This is the minimum of the others.
         let own = bounds.low(x).saturating_sub(bounds.high(y)).saturating_mul(factor);
         let others = least.saturating_sub(own);
         (x, y, others.div_euclid(factor) + i64::from(others.rem_euclid(factor) > 0))
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn so_is_one_that_a_third_variable_is_part_of() {
-        // b >= a + t + 1 and a >= b - u, where t is at least 2 and u at most 1.
+        // The system is b >= a + t + 1 and a >= b - u, with t at least 2 and u at most 1.
         let [a, b, t, u] = [0, 1, 2, 3].map(|variable| Linear::from(Variable(variable)));
         let mut system = System::new(4);
         system.push(a.plus(1, &t).offset(1).plus(-1, &b));

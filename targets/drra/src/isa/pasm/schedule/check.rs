@@ -118,7 +118,7 @@ fn rule_broken(problem: &Problem, schedule: &Schedule, rule: &Rule) -> Option<Vi
             let (_, begin, last) = extent(problem, schedule, user)?;
             if start > begin && first < last { busy(user, writer, first) } else { None }
         }
-        // Checked together with all other instructions of the cell.
+        // The caller checks this rule together with all other instructions of the cell.
         Rule::Issue { .. } => None,
     }
 }

@@ -22,7 +22,8 @@ pub fn explain(problem: &Problem) -> Option<Conflict> {
     let mut judge = Judge { problem, is_sure: true };
     let all =
         Selection { constraints: indices(problem.constraints.len()), rules: indices(problem.rules.len()) };
-    // Contradictions in the bounds are found quickly, which leaves little for the search.
+    // Contradictions in the bounds are found quickly. Finding them first leaves little for the slow
+    // search.
     let refuted = if judge.is_refuted(&all) { judge.reduced(&all, Judge::is_refuted) } else { all };
     if !judge.is_contradictory(&refuted) {
         return None;

@@ -140,8 +140,8 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
         };
         // Default: no instructions of the component are in progress.
         let job = jobs[first].component.and_then(|component| begun.get(&component)).copied().unwrap_or(first);
-        // The most urgent job would be first. If a component's instructions must not be interrupted
-        // it waits, and a failure of this order no longer proves that all orders fail.
+        // The most urgent job should be first, but it waits if a component's instructions must not
+        // be interrupted. A failure of this order then no longer proves that all orders fail.
         is_exact &= job == first;
         if taken.contains_key(&cycle) {
             cycle += 1;
@@ -177,7 +177,7 @@ fn overflow(
     is_exact: bool,
 ) -> Overflow {
     let due = jobs[late].due.max(cycle);
-    // Goes back over cycles without a gap: instructions before a gap do not delay the late job.
+    // Goes back over cycles until a gap. Instructions before the gap do not delay the late job.
     let mut operations: BTreeSet<usize> = jobs[late].operations.iter().copied().collect();
     for cycle in (0..due).rev() {
         if let Some(starting) = taken.get(&cycle) {

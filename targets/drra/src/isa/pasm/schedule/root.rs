@@ -72,7 +72,7 @@ pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
     if operations.len() > MAX_COMPARED {
         return;
     }
-    // Pairs take time and memory quadratic in their number, distances cubic time.
+    // Pairs need time and memory that are quadratic in their number; distances need cubic time.
     let apart = distances(operations, system);
     for (index, operation) in operations.iter().enumerate() {
         let least = issued_before(operations, &apart, index);
@@ -90,7 +90,7 @@ fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
             apart[x][y] = apart[x][y].max(by);
         }
     }
-    // Longest paths between all pairs, by the Floyd-Warshall algorithm.
+    // Finds longest paths between all pairs with the Floyd-Warshall algorithm.
     for via in 0..operations.len() {
         let row = apart[via].clone();
         for from in apart.iter_mut().filter(|from| from[via] > APART) {
@@ -166,11 +166,13 @@ struct CellJob {
 
 /// Lower bound of the cycle by which all jobs of a cell are done.
 fn one_cell_bound(mut jobs: Vec<CellJob>) -> i64 {
-    // Jobs that are ready from `from` and have a tail of at least `tail` all follow each other.
+    // Jobs that are ready at `from` or later and have a tail of at least `tail` run one after
+    // another.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.tail));
     let mut best = 0;
     let readies: std::collections::BTreeSet<i64> = jobs.iter().map(|job| job.ready).collect();
-    // Any start gives a bound; a few of the earliest give nearly the best one.
+    // Every start gives a valid bound. The earliest starts give nearly the best one, so few are
+    // tried.
     for from in readies.into_iter().take(16) {
         let mut work = 0;
         for job in jobs.iter().filter(|job| job.ready >= from) {

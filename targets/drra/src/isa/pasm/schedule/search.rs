@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
 
     fn run(mut self, most: usize, is_first_enough: bool) -> Result<Schedule, ScheduleError> {
         let root = self.root().map_err(|Empty| ScheduleError::Unsatisfiable)?;
-        // Bounds at the root hold in every schedule.
+        // Bounds at the root hold in every schedule, so they limit the search.
         let bound = root.low(self.total);
         let (mut nodes, mut frames) =
             (0, vec![Frame { sums: self.system.sums().len(), branches: Vec::new() }]);
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
                 break;
             }
             nodes += 1;
-            // Depth first: a branch is done when the frame that it opened has no branches left.
+            // The search is depth-first: a branch is done when its frame has no branches left.
             let Some(next) = self.enter(branch) else { continue };
             frames.push(next);
             let found = self.best.as_ref();
@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
     fn enter(&mut self, Branch { sums, mut bounds }: Branch) -> Option<Frame> {
         let length = self.system.sums().len();
         sums.into_iter().for_each(|sum| self.system.push(sum));
-        // Only a shorter schedule is an improvement.
+        // Only a shorter schedule is an improvement, so the bound is one cycle less than the best.
         if let Some(best) = &self.best {
             bounds.high[self.total.0] = bounds.high(self.total).min(best.cycles - 1);
         }
@@ -231,7 +231,8 @@ impl<'a> Search<'a> {
         if let Some(sum) = self.system.sums().iter().find(|sum| sum.value(&bounds.low) > 0) {
             return open(split(sum, bounds));
         }
-        // Among the unmet choices, the one with the fewest alternatives left decides most.
+        // The unmet choice with the fewest alternatives is tried first, because it restricts the
+        // search most.
         let unmet =
             |any: &&Alternatives| !any.iter().any(|all| all.iter().all(|sum| sum.value(&bounds.low) <= 0));
         let alive = |any: &&Alternatives| {
@@ -281,8 +282,8 @@ impl<'a> Search<'a> {
             branches.push(branch);
         }
         let total = self.total;
-        // Smallest total first; among equals the one with the earliest starts, which is likely to
-        // have room.
+        // The branch with the smallest total comes first. Of equal totals, the one with the
+        // earliest starts is likely to have room.
         branches
             .sort_by_cached_key(|branch| (branch.bounds.low(total), branch.bounds.low.iter().sum::<i64>()));
         exclude_earlier(&mut branches);
@@ -329,7 +330,7 @@ fn exclude_earlier(branches: &mut [Branch]) {
 fn split(sum: &Linear, bounds: &Bounds) -> Alternatives {
     let open =
         |&&(variable, factor): &&(Variable, i64)| factor < 0 && bounds.low(variable) < bounds.high(variable);
-    // The variable with the fewest values left decides most.
+    // The variable with the fewest values is tried first, because it restricts the search most.
     let choose = |&&(variable, _): &&(Variable, i64)| bounds.high(variable) - bounds.low(variable);
     let Some(&(variable, _)) = sum.terms().iter().filter(open).min_by_key(choose) else { return Vec::new() };
     let low = bounds.low(variable);

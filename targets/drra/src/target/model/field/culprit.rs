@@ -61,7 +61,7 @@ struct BufferResult<'a> {
 fn call_of(executable: &Executable, step: usize, place: usize) -> Option<BufferResult<'_>> {
     let Step { tasks, .. } = &executable.plan.steps[step];
     let calls = executable.calls.get(step)?;
-    // The last task that writes it.
+    // The last task that writes the place determines its content.
     let (task, result) =
         tasks.iter().enumerate().rev().find_map(|(task, of)| Some((task, result_at(of, place)?)))?;
     let earlier: usize = calls.iter().take(task).map(Vec::len).sum();

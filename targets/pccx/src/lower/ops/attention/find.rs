@@ -174,7 +174,8 @@ impl Scores {
                 (Op::Binary(binary), &[left, right]) => {
                     scores = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden, &mut bias)?;
                 }
-                // From here on, nodes are within the cap, provided that nothing is hidden or added.
+                // After this node, values are within the cap, provided that nothing is hidden or
+                // added.
                 (Op::Unary(unary), &[x])
                     if unary.kind == UnaryKind::Tanh && cap.is_none() && bias.is_empty() =>
                 {

@@ -56,7 +56,7 @@ impl Lowering<'_> {
     /// ones gives the part that 8 bits hold.
     fn rest(&mut self, source: u32, [m, k]: [usize; 2]) -> Result<Region, LowerError> {
         let (rounded, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
-        // Blocks begin again with each row.
+        // If a row is not whole blocks, the blocks begin again with each row.
         let (rows, length) = if k.is_multiple_of(BLOCK) { (1, m * k) } else { (m, k) };
         for row in 0..rows {
             let blocks = length / BLOCK;

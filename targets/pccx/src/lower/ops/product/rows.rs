@@ -44,7 +44,7 @@ impl ModelRows<'_> {
     pub fn lose_by_4_bits(&self) -> bool {
         let [k, n] = self.size;
         let values: Vec<f32> = (0..n).flat_map(|row| self.row(row)).collect();
-        // Weights that are not finite are reported when they are quantized.
+        // Weights that are not finite do not decide here: quantization reports them.
         let error = Int4Rows::keeping(n, k, &values).map(|quantized| quantized.error(&values).relative);
         !self.are_plain || error.is_ok_and(|error| error > ROUNDING)
     }
@@ -56,7 +56,7 @@ impl ModelRows<'_> {
             let row: Vec<f32> = self.row(row).collect();
             row.iter().all(|&value| value == 0.0) || step_of_integers(&row).is_some()
         };
-        // In most matrices the first row decides.
+        // For most matrices, the first row already shows the answer.
         let are_integers = self.are_plain && k >= LONG && (0..n).all(is_row);
         are_integers
             && self.values.iter().filter(|value| **value != 0.0).count() >= MANY

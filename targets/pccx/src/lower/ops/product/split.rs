@@ -156,7 +156,7 @@ mod tests {
                 }
             }
         }
-        // Rows that exceed 119 on both sides are off by at most one.
+        // In rows that exceed 119 on both sides, values are off by at most one.
         let found = values(&split(4, &[127.0, -127.0, 8.0, 25.0]), 4);
         assert!(
             found.iter().zip([127.0, -127.0, 8.0, 25.0]).all(|(found, exact)| (found - exact).abs() <= 1.1)

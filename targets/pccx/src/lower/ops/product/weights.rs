@@ -219,7 +219,7 @@ fn in_one_pass(
     let mut rows = rows;
     let mut factor = None;
     if product.one_scale {
-        // The whole matrix is quantized as one long row.
+        // For one factor, the whole matrix is quantized as one long row.
         let whole = Int4Rows::new(1, n * k, values)?;
         factor = legal_factor(whole.scales().iter().sum::<f32>() * alpha);
     }
@@ -250,7 +250,7 @@ fn in_two_passes(values: &[f32], product: &Product, keeps_exact: bool) -> (Vec<P
     let kept = |exact: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
         (0..values.len()).filter(|_| keeps_exact).map(|place| exact(place, place / k.max(1))).collect()
     };
-    // The large part is exact, and the remainder is the whole rest.
+    // If the large part is exact, the small part is the whole remainder.
     let exact_large = kept(&|place, _| large.codes[place].into());
     let exact_small = kept(&|place, row| {
         let rest = f64::from(values[place]) - f64::from(large.codes[place]) * f64::from(large.scales[row]);
@@ -315,7 +315,7 @@ pub fn dequantized_with(
     let floats =
         |tensor: &'_ Tensor| tensor.as_f32().map(<[f32]>::to_vec).ok_or(LowerError::Fault("weights"));
     let (values, gain) = (floats(weights)?, floats(gain)?);
-    // Index of a weight in its constant, by output and input.
+    // Returns the index of a weight in its constant.
     let place = |output: usize, input: usize| if by_rows { output * k + input } else { input * n + output };
     let all = || (0..n).flat_map(|output| (0..k).map(move |input| (output, input)));
     let scaled: Vec<f32> = all().map(|(output, input)| values[place(output, input)] * gain[input]).collect();

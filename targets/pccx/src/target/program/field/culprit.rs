@@ -104,10 +104,10 @@ impl Search<'_> {
             if wrong.is_empty() {
                 first.get_or_insert((scalar, writer));
             }
-            // The last operand is searched first: factors before the addend.
+            // The last operand is searched first, so factors come before the addend.
             for earlier in wrong.into_iter().rev() {
                 match self.writer(earlier) {
-                    // A scalar without writer is wrong because it is read.
+                    // A wrong scalar that no instruction writes is a cause itself.
                     None => return Err((scalar, writer)),
                     Some(writer) if self.events[writer].layer == layer => next.push((earlier, writer)),
                     Some(_) => return Ok(earlier),

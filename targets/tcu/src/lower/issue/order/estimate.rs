@@ -122,7 +122,7 @@ impl Estimate {
         }
         let begins = self.accumulators.max(enters + self.shape.latency);
         self.accumulators = begins + size;
-        // The results of at most 2N rows can be buffered.
+        // The array buffers the results of at most 2N rows.
         self.local = (enters + size).max(self.accumulators.saturating_sub(2 * self.shape.size));
         self.runs.push(enters);
         self.commands.push(begins);

@@ -32,7 +32,7 @@ pub struct Taps<'a> {
 /// Fails if the weights are not constant, the image has no view, or constants exceed DRAM1.
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lowered, Reject> {
     match addend(builder, id) {
-        // Lowered together with the other convolution.
+        // The later of the two convolutions is lowered together with this one.
         Some(Addend { node, .. }) if node > id => Ok(Lowered::Views),
         Some(addend) => {
             let lowered = both(builder, id, conv, &addend);

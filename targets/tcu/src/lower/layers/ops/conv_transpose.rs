@@ -12,7 +12,7 @@ use crate::lower::layers::{Builder, Lowered, Reject};
 ///
 /// Fails like a convolution.
 pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::ConvTranspose) -> Result<Lowered, Reject> {
-    // Index of the operand element whose kernel has its `tap` at `out`.
+    // Returns the index of the operand element whose kernel has its `tap` at `out`.
     let source = |axis: usize, out: usize, tap: usize| {
         let distance = (out + conv.pads[axis]).checked_sub(tap * conv.dilations[axis])?;
         distance.is_multiple_of(conv.strides[axis]).then_some(distance / conv.strides[axis])

@@ -153,10 +153,10 @@ impl Shapes {
         let taps = self.kernel[0] * self.kernel[1];
         let inputs: usize = self.input.iter().product();
         let tiles = self.pixels().div_ceil(builder.config.accumulator_depth.max(1) as usize);
-        // Weights come to local memory once and enter the array for each tile, and then the array
-        // fills.
+        // Weights are read to local memory once. They enter the array for each tile, and then the
+        // array fills.
         let weights = taps * n + tiles * taps * (n + 1 + n);
-        // A value in the accumulators must be stored first and read back.
+        // A value in the accumulators must first be stored to local memory and read back.
         let made = if is_loaded(chain) { 0 } else { inputs * (cycles_before(chain) + 3) };
         (self.blocks * (weights + uses + made)) as u64
     }
@@ -171,7 +171,7 @@ impl Shapes {
         let fits = |rows: &usize| rows * self.output[2] + below(*rows) * width + taps < room;
         let Some(rows) = (1..=self.output[1]).rev().find(fits) else { return u64::MAX };
         let tiles = images * self.output[1].div_ceil(rows);
-        // Rows that two tiles read are computed twice.
+        // Rows that two tiles share are computed in both.
         let made = tiles * below(rows) * width * cycles_before(chain);
         let weights = taps + tiles * 2 * (taps + 1);
         (self.blocks * (weights + SIMD_CYCLES * (self.pixels() + uses) + made)) as u64

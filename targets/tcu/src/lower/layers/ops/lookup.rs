@@ -81,8 +81,8 @@ fn factor(builder: &Builder, id: NodeId) -> Option<f32> {
 /// Returns the lookup step of a function.
 fn step(builder: &mut Builder, function: Scaled, name: &str) -> Result<Step, Reject> {
     if builder.config.lookup_tables == 0 {
-        // The message omits the node's parameters: the SIMD unit lacks the function for any of
-        // them.
+        // The message omits the node's parameters because the SIMD unit lacks the function for all
+        // of them.
         return Err(needs_lookup(name.split_once(" {").map_or(name, |(name, _)| name)));
     }
     if builder.config.simd_registers_depth < builder.config.lookup_tables {

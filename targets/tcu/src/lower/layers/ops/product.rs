@@ -48,7 +48,7 @@ pub fn step(
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
     let mut stored = Stored { n, data: Vec::new(), known: HashMap::new() };
-    // First row and bias of each weight set.
+    // For each set of weights: its first row and its bias.
     let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);

@@ -78,7 +78,7 @@ pub fn concat(builder: &mut Builder, id: NodeId, concat: &op::Concat) -> Result<
         parts.push(builder.view(input)?);
     }
     let inner: usize = shape[concat.axis + 1..].iter().product();
-    // End of each part along the axis.
+    // Index at which each part ends along the axis.
     let ends: Vec<usize> = parts
         .iter()
         .scan(0, |end, part| {

@@ -78,7 +78,7 @@ fn operation(kind: ReduceKind) -> Result<SimdOp, Reject> {
 fn windows(shape: &[usize], axes: &[usize]) -> Windows {
     let stays = |axis: &usize| !axes.contains(axis);
     let strides = strides(shape);
-    // Offsets of all combinations of indices along some axes.
+    // Returns the offsets of all combinations of indices along the wanted axes.
     let offsets = |wanted: &dyn Fn(&usize) -> bool| -> Vec<usize> {
         let axes: Vec<usize> = (0..shape.len()).filter(wanted).collect();
         let sizes: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
@@ -219,7 +219,7 @@ fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Resul
     let strides = strides(&view.shape);
     let mut shape: Vec<usize> = order.iter().map(|&axis| view.shape[axis]).collect();
     if reduce.axes.len() == view.shape.len() {
-        // No axis remains: the result has one channel.
+        // If no axis remains, the result has one channel.
         shape.push(1);
     }
     let turned = gather(builder, id, &shape, |element| {
@@ -251,7 +251,7 @@ mod tests {
             let steps = factors.map(|factor| factor / STEP);
             assert!(steps.iter().all(|steps| steps.fract() == 0.0 && *steps >= 1.0), "{count}: {factors:?}");
             let off = (factors[0] * factors[1] * count as f64 - 1.0).abs();
-            // A single factor for 192 would be off by a quarter.
+            // With a single factor for 192, the result would be wrong by a quarter.
             assert!(off < 0.04, "{count}: {off}");
             assert!(factors[0] * (count as f64) < 2.5 * (count as f64).sqrt(), "{count}: sums stay small");
         }

@@ -112,7 +112,7 @@ impl Search<'_> {
                 let (source, lanes) = (flow.source?, self.strangers.get(&(index, k))?);
                 let lane = match flow.path {
                     Path::Array => lanes.first(),
-                    // Such instructions keep lanes separate.
+                    // The other instructions keep lanes separate.
                     _ => lanes.iter().find(|&&lane| lane == scalar.lane),
                 };
                 Some(Scalar { memory: source.memory, address: source.run.at(k), lane: *lane?, before: index })

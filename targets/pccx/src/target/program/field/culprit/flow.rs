@@ -129,7 +129,7 @@ fn of_function(cvo: &Cvo, reads: &[Option<Values>; 2]) -> Flow {
         (CvoFunc::ReduceSum, _) | (CvoFunc::Scale, 0) => Reach::All,
         _ => Reach::Same,
     };
-    // The vector before its factor.
+    // The vector is visited before its factor.
     let operands = reads.iter().enumerate().rev();
     let reads = operands.filter_map(|(index, values)| Some((Place::l2((*values)?), reach(index)))).collect();
     Flow { writes: Vec::new(), reads, is_scaled: cvo.cvo_func == CvoFunc::Mul && !cvo.flags.accm }
@@ -182,7 +182,7 @@ pub fn of_step(step: &HostStep, graph: &Graph) -> Flow {
             Flow { writes: vec![all(scales)], reads: vec![(all(slot), Reach::All)], is_scaled: false }
         }
         HostStep::Scales { slot, start, .. } => {
-            // Only one scalar per row of the image; the slot may have more.
+            // Each row of the image reads only one scalar, but the slot may have more.
             let count = values(slot).saturating_sub(start as usize);
             Flow { reads: vec![(part(slot, start, count), Reach::All)], ..Flow::default() }
         }

@@ -189,7 +189,7 @@ struct Row {
 /// the linter already refuses the program. It may also find changes that change no result.
 #[test]
 fn changed_programs_are_not_proved() {
-    // `NPUKIT_MUTATIONS=2000` tests that many changes; the default is for daily use.
+    // `NPUKIT_MUTATIONS=2000` tests that many changes. The default is small enough for daily use.
     let all = std::env::var("NPUKIT_MUTATIONS").map_or(200, |count| count.parse().unwrap());
     let subjects = Subject::all();
     let mut random = SplitMix64::new(7);
