@@ -25,6 +25,8 @@ mod faults;
 mod filetests;
 #[path = "main/host.rs"]
 mod host;
+#[path = "main/labels.rs"]
+mod labels;
 #[path = "main/listings.rs"]
 mod listings;
 #[path = "main/names.rs"]
