@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use npukit::Error;
 use npukit::explore::{Explored, Journal, Planned, Point};
-use npukit::verbs::explore::{Report, Request, Space, files, inputs, journal, known};
+use npukit::verbs::explore::{Report, Request, Space, files, inputs, journal, known, with_targets};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -26,6 +26,7 @@ pub struct Exploring<'py> {
     models: Vec<String>,
     reading: Reading,
     space: String,
+    targets: Vec<String>,
     samples: Vec<Named<'py>>,
     numbers: Numbers<'py>,
     sample: Option<usize>,
@@ -54,10 +55,12 @@ impl Exploration {
     /// Reads the networks. Files in `held` take precedence over the disk.
     #[new]
     fn new(py: Python<'_>, exploring: Exploring<'_>, held: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
-        let Exploring { models, reading, space, samples, numbers, sample, seed, epsilon, exhaustive, .. } =
+        let Exploring { models, reading, samples, numbers, sample, seed, epsilon, exhaustive, .. } =
             exploring;
         let held = Arc::new(held);
         let costs = exploring.costs.costs(py, Files(Arc::clone(&held)).context())?;
+        let space = with_targets(&exploring.space, &exploring.targets);
+        let space = space.map_err(|error| raised(py, &Error::from(error)))?;
         let parsed = Space::from_toml(&space).map_err(|error| raised(py, &Error::from(error)))?;
         let calibration = numbers.calibration()?;
         let request = Request {

@@ -45,6 +45,14 @@ def test_points_are_those_of_the_command(command, network, tmp_path, wanted):
     assert [point["index"] for point in wanted.points] == [1, 2, 4, 5, 7, 8, 11, 14, 17]
 
 
+def test_targets_need_no_space(network):
+    report = npu.explore(network["model"], targets=["tcu", npu.target("tcu:ultra96v2"), "opu:reference"])
+    assert [point["target"] for point in report.points] == ["tcu:pynqz1", "tcu:ultra96v2", "opu:reference"]
+    assert report.best("ms") == report.best("latency")
+    replaced = npu.explore(network["model"], {**SPACE, "target": "tcu:cmoda7"}, targets=["tcu:ultra96v2"], sample=2)
+    assert all(point["target"].startswith("tcu:ultra96v2,") for point in replaced.points)
+
+
 def test_points_are_real_compilations(network, wanted):
     for point in wanted.points[::3]:
         program = network["model"].compile(point["target"])

@@ -22,7 +22,7 @@ use crate::options::ANY;
 /// Target of commands without `--target`.
 const VARIABLE: &str = "NPU_TARGET";
 /// Verbs that work without a target: in float, or for all targets.
-const WITHOUT_TARGET: &[&str] = &["explain", "generate", "serve", "trace"];
+const WITHOUT_TARGET: &[&str] = &["explain", "explore", "generate", "serve", "trace"];
 /// Options that a file may set in addition to target options, and whether they only apply to
 /// models.
 #[rustfmt::skip] // A table.

@@ -27,6 +27,8 @@ mod filetests;
 mod generate;
 #[path = "main/host.rs"]
 mod host;
+#[path = "main/labels.rs"]
+mod labels;
 #[path = "main/listings.rs"]
 mod listings;
 #[path = "main/names.rs"]

@@ -53,9 +53,9 @@ use halving::{Beginning, beginnings};
 pub use halving::{Halved, Round};
 pub use journal::Journal;
 use language::LanguageNetwork;
-pub use point::{METRICS, Metric, ModelPoint, Planned, Point};
+pub use point::{METRICS, Metric, ModelPoint, Planned, Point, heading};
 pub(crate) use scatter::{is_drawable, scatter};
-pub use space::{Choice, Space};
+pub use space::{Choice, Space, with_targets};
 pub(crate) use table::csv;
 
 /// Parameters of an exploration.

@@ -54,8 +54,8 @@ pub use run::memory_files::{DumpRequest, MemFile, Memories, MemoryDump, MemoryFi
 pub use run::samples::Outputs;
 pub use run::stateful::Stateful;
 pub use targets::{
-    artifact_target, cost_model_name, default_target, first_instance, is_artifact, resolve, strict, target,
-    target_in, target_with, targets,
+    artifact_target, cost_model_name, default_spec, default_target, first_instance, is_artifact, resolve,
+    strict, target, target_in, target_with, targets,
 };
 
 /// Sources of files. Progress of long work is reported through `tracing`: see [`Phase`].

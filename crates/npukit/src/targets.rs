@@ -129,6 +129,19 @@ pub fn target_with(spec: &str, settings: &[Setting<'_>]) -> Result<String, Error
     Ok(format!("{name}:{set}"))
 }
 
+/// Returns the instance that `spec` stands for if it is the name of a target alone.
+///
+/// ```
+/// # use npukit::{default_spec, targets};
+/// let target = targets()[0].name;
+/// assert!(default_spec(target).is_some_and(|spec| spec.starts_with(&format!("{target}:"))));
+/// assert_eq!(default_spec(&format!("{target}:mine")), None);
+/// ```
+pub fn default_spec(spec: &str) -> Option<String> {
+    let instance = default_instance(target(spec).ok()?).ok()?;
+    (!instance.is_empty()).then(|| format!("{spec}:{instance}"))
+}
+
 /// Resolves a file in `spec` relative to `folder`, and returns the resulting name.
 ///
 /// ```

@@ -16,6 +16,7 @@ from .frameworks import needed
 from .models import Model
 from .progress import Bar, Progress
 from .reports import Report, frame, html_table
+from .targets import Target
 
 if TYPE_CHECKING:
     import pandas
@@ -140,8 +141,9 @@ def evaluate(job: Job, planned: str) -> str:
 
 def explore(
     models: Model | Sequence[Model],
-    space: Mapping[str, Any] | Path | str,
+    space: Mapping[str, Any] | Path | str | None = None,
     *,
+    targets: Sequence[str | Target] | None = None,
     samples: Arrays | None = None,
     calibrate: Arrays | None = None,
     preprocess: Values | None = None,
@@ -161,7 +163,8 @@ def explore(
     """Compiles models for every instance of a space, and finds the Pareto front.
 
     `space` is a mapping with the keys of a space file, its path, or its text: `target`, `parameters`, `options`,
-    `where`, `minimize`, `maximize`. `samples` are run with every program and compared with float. `sample` is a number
+    `where`, `minimize`, `maximize`. `targets` replace those of the space; without a space, the models are compiled for
+    each of them as it is. `samples` are run with every program and compared with float. `sample` is a number
     of random points to try instead of all. Points that are at most the share `epsilon` worse than a Pareto-optimal one in
     every objective count as equal to it: the smallest machine of them is on the front. `host` and `technology` are as for
     `Program.time`: the figures `total_milliseconds`, with the host's time, and `joules` are known then.
@@ -176,9 +179,9 @@ def explore(
         raise ValueError("`halve` does not work with an executor: leave out one of the two")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
-    choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive, "halve": halve,
+    choice = {"sample": sample, "seed": seed, "epsilon": epsilon, "exhaustive": exhaustive or space is None, "halve": halve,
               "costs": arguments.costs(host, technology)}
-    job = job_of(models, space, samples, numbers, choice)
+    job = job_of(models, space, samples, numbers, {**choice, "targets": [str(target) for target in targets or []]})
     native = job.native
     known, file = ([], None) if resume is None else opened(native, pathlib.Path(resume))
     try:
@@ -218,7 +221,7 @@ def search(
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
     choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False,
-              "costs": arguments.costs(host, technology)}
+              "costs": arguments.costs(host, technology), "targets": []}
     native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
     objectives = json.loads(native.finish([], [], 0.0))["objectives"]
@@ -249,7 +252,7 @@ def search(
 
 def job_of(
     models: Model | Sequence[Model],
-    space: Mapping[str, Any] | Path | str,
+    space: Mapping[str, Any] | Path | str | None,
     samples: Arrays | None,
     numbers: dict[str, Any],
     more: dict[str, Any],
@@ -367,8 +370,10 @@ def with_ray(job: Job, plan: Iterable[str]) -> Iterator[str]:
         yield from ray.get(done)
 
 
-def text_of(space: Mapping[str, Any] | Path | str) -> str:
-    """Returns the text of a space."""
+def text_of(space: Mapping[str, Any] | Path | str | None) -> str:
+    """Returns the text of a space, which is empty for `None`."""
+    if space is None:
+        return ""
     if isinstance(space, Mapping):
         return "\n".join(f"{key} = {toml(value)}" for key, value in space.items())
     is_path = not isinstance(space, str) or space.endswith(".toml")

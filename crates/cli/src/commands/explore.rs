@@ -5,13 +5,15 @@ mod points;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use npukit::explore::{Condition, Journal, Metric, Point, Round};
-use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal};
+use npukit::verbs::explore::{Report, Request, Resume, Space, explore, files, inputs, journal, with_targets};
 use npukit::{Context, Error};
 
 use crate::answer::Answer;
 use crate::args::values::share;
 use crate::args::{CalibrationArgs, CostArgs, INPUTS, ModelArgs, OUTPUT, PreprocessArgs};
+use crate::candidates::targets;
 use crate::disk::{Appended, write_all};
 use crate::endings::named;
 use crate::failure::Failure;
@@ -34,7 +36,12 @@ pub struct ExploreArgs {
     pub models: Vec<String>,
     /// Design space: targets, parameters, options, conditions and objectives
     #[arg(long, value_name = "SPACE.toml")]
-    pub space: String,
+    pub space: Option<String>,
+    /// Accelerator to compare, instead of those of the space; repeat it
+    ///
+    /// Without --space, the models are compiled for each of them as it is.
+    #[arg(long = "target", id = "target", value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    pub targets: Vec<String>,
     /// Compile N random points instead of all
     #[arg(long, value_name = "N")]
     pub sample: Option<usize>,
@@ -147,16 +154,19 @@ pub fn run(args: &ExploreArgs) -> Result<Answer, Failure> {
     report.artifacts = written.iter().map(|(path, _)| path.display().to_string()).collect();
     let objectives: Vec<Metric> = request.space.objectives.iter().map(|one| one.metric).collect();
     let has_program = report.points.iter().any(|point| point.error.is_none());
-    Ok(Answer::new(text(&report, &objectives), &report).with_success(has_program))
+    let is_comparison = args.space.is_none();
+    Ok(Answer::new(text(&report, &objectives, is_comparison), &report).with_success(has_program))
 }
 
 /// Returns the request, and the text of the space.
 fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String), Failure> {
-    let bytes = context.reader.read(&args.space).map_err(Error::from)?;
-    let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
-        path: args.space.clone(),
-        offset: error.utf8_error().valid_up_to(),
-    })?;
+    let text = args.space.as_ref().map(|path| space(path, context)).transpose()?;
+    if text.is_none() && args.targets.is_empty() {
+        let reason = "is missing: give a file with a design space, or several --target to compare";
+        return Err(Failure::setting("`--space`", reason));
+    }
+    // Default: a space of targets alone.
+    let text = with_targets(&text.unwrap_or_default(), &args.targets).map_err(Error::from)?;
     let preprocess = preprocess(&args.preprocess);
     let request = Request {
         models: args.models.clone(),
@@ -172,11 +182,20 @@ fn request(args: &ExploreArgs, context: Context<'_>) -> Result<(Request, String)
         sample: args.sample,
         seed: args.seed,
         epsilon: args.epsilon,
-        exhaustive: args.exhaustive,
+        // All targets of a comparison are shown.
+        exhaustive: args.exhaustive || args.space.is_none(),
         halve: args.halve,
         costs: costs(&args.costs)?,
     };
     Ok((request, text))
+}
+
+/// Reads the text of a space.
+fn space(path: &str, context: Context<'_>) -> Result<String, Failure> {
+    let bytes = context.reader.read(path).map_err(Error::from)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Error::NotText { path: path.to_owned(), offset: error.utf8_error().valid_up_to() });
+    Ok(text?)
 }
 
 fn condition(text: &str) -> Result<Condition, Error> {
@@ -210,7 +229,12 @@ fn halved(report: &Report) -> String {
     format!("{} points, {}", thousands(first.points as u64), left.join(", "))
 }
 
-fn text(report: &Report, objectives: &[Metric]) -> String {
+/// Note on the times of different targets.
+const COMPARED: &str =
+    "times are calculated, not measured, and without the host's steps, which `npu time` lists for a target";
+
+/// Formats a report. A comparison of targets has all points, otherwise there is the front.
+fn text(report: &Report, objectives: &[Metric], is_comparison: bool) -> String {
     let count = |count: usize, what: &str| counted(count as u64, what);
     let feasible = report.points.iter().filter(|point| point.feasible).count();
     let pruned = match report.pruned {
@@ -226,7 +250,14 @@ fn text(report: &Report, objectives: &[Metric]) -> String {
         0 => String::new(),
         merged => format!(", and {} nearly equal", thousands(merged as u64)),
     };
-    let Points { constant, unknown, table } = Points::new(&front, objectives, report.best);
+    let made = report.points.iter().filter(|point| point.error.is_none());
+    let shown: Vec<&Point> = made.filter(|point| is_comparison || point.pareto).collect();
+    let mark = |point: &Point| match report.best == Some(point.index) {
+        true => "best",
+        false if is_comparison && point.pareto => "front",
+        false => "",
+    };
+    let Points { constant, unknown, table } = Points::new(&shown, objectives, &mark);
     let mut text = facts([
         ("halved", halved(report)),
         (
@@ -241,7 +272,8 @@ fn text(report: &Report, objectives: &[Metric]) -> String {
         ("unknown", unknown),
     ]);
     text += &table;
-    text += &networks(&front);
+    text += &networks(&shown);
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
-    text + &remarks(&[], &report.warnings)
+    let note = is_comparison.then(|| COMPARED.to_owned());
+    text + &remarks(note.as_slice(), &report.warnings)
 }

@@ -41,14 +41,18 @@ fn a_segment_is_not_the_whole_program() {
 }
 
 /// Files and folders of the command whose reports people read first.
-const REPORTS: [&str; 9] = [
+const REPORTS: [&str; 13] = [
     "text",
     "commands/run",
     "commands/check.rs",
     "commands/compile.rs",
     "commands/demo.rs",
     "commands/eval.rs",
+    "commands/explore",
+    "commands/explore.rs",
+    "commands/report.rs",
     "commands/run.rs",
+    "commands/time",
     "commands/time.rs",
     "commands/verify.rs",
 ];
@@ -70,7 +74,8 @@ fn labels(source: &str) -> Vec<&str> {
         (is_column || is_pair).then_some(end)
     };
     let found = before.zip(after).filter_map(|(before, after)| Some(&after[..label((before, after))?]));
-    found.filter(|label| !label.is_empty() && label.trim() == *label).collect()
+    let is_label = |label: &&str| !label.is_empty() && label.trim() == *label && !label.starts_with('-');
+    found.filter(is_label).collect()
 }
 
 #[test]

@@ -142,7 +142,7 @@ pub struct Metric {
 
 /// Every figure that may be an objective.
 pub const METRICS: [Metric; 13] = [
-    Metric { name: "milliseconds", aliases: &["latency", "latency_ms"], more_is_better: false },
+    Metric { name: "milliseconds", aliases: &["latency", "latency_ms", "ms"], more_is_better: false },
     Metric { name: "cycles", aliases: &[], more_is_better: false },
     Metric { name: "frames_per_second", aliases: &["throughput", "fps"], more_is_better: true },
     Metric { name: "instructions", aliases: &[], more_is_better: false },
@@ -157,10 +157,35 @@ pub const METRICS: [Metric; 13] = [
     Metric { name: "lut", aliases: &[], more_is_better: false },
 ];
 
+/// Returns the heading of a figure in tables.
+pub fn heading(name: &str) -> &str {
+    match name {
+        "milliseconds" => "ms",
+        "total_milliseconds" => "ms with host",
+        "joules" => "mJ",
+        "frames_per_second" => "frames/s",
+        "relative_error" => "error",
+        "snr_db" => "SNR, dB",
+        "argmax_agree" => "agree",
+        "dsp" => "DSP",
+        "bram" => "BRAM",
+        "uram" => "URAM",
+        "lut" => "LUT",
+        other => other,
+    }
+}
+
 impl Metric {
     /// Finds the metric with this name or alias.
     pub fn named(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name || metric.aliases.contains(&name))
+    }
+
+    /// Finds the metric with this name, alias or heading of a table. A heading is only enough to
+    /// order points: the unit of the figure is that of the name.
+    pub fn headed(text: &str) -> Option<Self> {
+        let is_headed = |metric: &Self| heading(metric.name).eq_ignore_ascii_case(text);
+        Self::named(text).or_else(|| METRICS.into_iter().find(is_headed))
     }
 
     /// Whether a lower bound is known before compiling: from the MACs for time, from the parameters
@@ -219,5 +244,26 @@ impl Point {
             return self.metric(metric).and_then(serde_json::Number::from_f64).map(Value::Number);
         }
         super::lookup(&self.parameters, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_the_headings_of_tables() {
+        for metric in METRICS {
+            let found = Metric::headed(heading(metric.name)).map(|found| found.name);
+            assert_eq!(found, Some(metric.name));
+        }
+        let named = |text| Metric::headed(text).map(|metric| metric.name);
+        assert_eq!(
+            [named("ms"), named("bram"), named("mj")],
+            [Some("milliseconds"), Some("bram"), Some("joules")]
+        );
+        assert_eq!(named("weight"), None);
+        // Conditions need the unit of the name.
+        assert_eq!(Metric::named("mJ"), None);
     }
 }

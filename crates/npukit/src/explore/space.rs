@@ -25,7 +25,7 @@ use super::condition::Condition;
 use super::error::SpaceError;
 use super::point::{METRICS, Metric, Planned};
 use crate::error::Error;
-use crate::targets::target_with;
+use crate::targets::{default_spec, target_with};
 
 /// Space of instances and options to explore.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -190,6 +190,23 @@ impl Space {
     }
 }
 
+/// Returns the text of a space with these targets instead of its own; the text may be empty. A
+/// target without an instance stands for its default instance. Without targets, the text remains.
+///
+/// # Errors
+///
+/// Returns an error for a text that is not TOML.
+pub fn with_targets(text: &str, targets: &[String]) -> Result<String, SpaceError> {
+    if targets.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| SpaceError::Toml(error.to_string()))?;
+    let full = |spec: &String| Toml::String(default_spec(spec).unwrap_or_else(|| spec.clone()));
+    table.insert("target".to_owned(), Toml::Array(targets.iter().map(full).collect()));
+    Ok(table.to_string())
+}
+
 /// Returns `count` distinct places below `size`, in order.
 fn sampled(size: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut random = SplitMix64::new(seed);
@@ -218,7 +235,7 @@ fn wrong(key: &str, reason: String) -> SpaceError {
 
 fn objective(key: &str, name: &str, more_is_better: bool) -> Result<Objective, SpaceError> {
     let names = METRICS.iter().map(|metric| metric.name);
-    let metric = Metric::named(name).ok_or_else(|| {
+    let metric = Metric::headed(name).ok_or_else(|| {
         let known = names.clone().collect::<Vec<_>>().join(", ");
         wrong(key, format!("unknown figure `{name}`{}; known figures: {known}", suggestion(name, names)))
     })?;
@@ -495,5 +512,20 @@ mod tests {
             large.points(None, 0).unwrap_err().to_string().contains("3600000000 points, but at most 1048576")
         );
         assert_eq!(large.points(Some(3), 0).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn given_targets_replace_those_of_the_text() {
+        let name = crate::targets::default_target().name;
+        let given = [name.to_owned(), "other:mine".to_owned()];
+        let text = "target = \"x\"\nminimize = \"ms\"\n[parameters]\nsize = [1, 2]\n";
+        for (text, size) in [(text, 4), ("", 2)] {
+            let space = space(&with_targets(text, &given).unwrap());
+            assert_eq!(space.targets, [default_spec(name).unwrap(), "other:mine".to_owned()]);
+            assert_eq!(space.size(), Some(size));
+            assert_eq!(space.objectives[0].metric.name, "milliseconds");
+        }
+        assert_eq!(with_targets(text, &[]).unwrap(), text);
+        assert!(with_targets("target", &given).is_err());
     }
 }

@@ -59,7 +59,8 @@ impl Report {
     }
 }
 
-/// Explains everything called `word`; a term may be given by its beginning. `target` selects the
+/// Explains everything called `word`; a term may be given by its beginning, and labels of reports
+/// as they are printed, such as `memory local` or `MatMul(zeroes)`. `target` selects the
 /// findings and instructions of one target. `codes` are the codes of all errors.
 ///
 /// # Errors
@@ -86,6 +87,9 @@ pub fn explain(
     if !report.is_empty() {
         return Ok(report);
     }
+    if let Some(report) = stem(word).and_then(|stem| explain(stem, target, codes, context).ok()) {
+        return Ok(report);
+    }
     let terms = glossary::beginning(word);
     if !terms.is_empty() {
         return Ok(Report { terms, ..report });
@@ -96,6 +100,20 @@ pub fn explain(
     known.extend(names.iter().map(String::as_str));
     let meant = closest(word, known).map(str::to_owned);
     Err(Error::UnknownTerm { word: word.to_owned(), meant })
+}
+
+/// Returns the name in a label that says more than the name: a variant after `(` or a comma, the
+/// numbers of a kernel, or the word memory. `None` for a name.
+fn stem(label: &str) -> Option<&str> {
+    if let Some(memory) = label.strip_prefix("memory ") {
+        return Some(memory);
+    }
+    if let Some((name, _)) = label.split_once(['(', ',']) {
+        return Some(name.trim()).filter(|name| !name.is_empty());
+    }
+    let (name, numbers) = label.rsplit_once('_')?;
+    let is_count = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    numbers.split_once('x').is_some_and(|(one, other)| is_count(one) && is_count(other)).then_some(name)
 }
 
 /// Returns the instructions called `name`, and the names of all instructions.
@@ -140,6 +158,22 @@ mod tests {
         let (_, names) = instructions("", Some(target), Context::new(&NoFiles)).unwrap();
         assert_eq!(explained(&names[0], Some(target)).unwrap().instructions.len(), 1);
         assert!(!explained(&names[0], None).unwrap().instructions.is_empty());
+    }
+
+    #[test]
+    fn labels_are_found_as_they_are_printed() {
+        for (label, name) in [
+            ("memory local", Some("local")),
+            ("MatMul(zeroes)", Some("MatMul")),
+            ("GEMM, bound by L2", Some("GEMM")),
+            ("mac_nest_64x10", Some("mac_nest")),
+            ("mac_nest", None),
+            ("x_1x", None),
+            ("(outside)", None),
+        ] {
+            assert_eq!(stem(label), name);
+        }
+        assert_eq!(explained("saturation (all)", None).unwrap().terms[0].term.word, "saturation");
     }
 
     #[test]

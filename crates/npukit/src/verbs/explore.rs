@@ -16,7 +16,7 @@ use crate::explore::{
     Condition, Exploration, Explored, Halved, Journal, METRICS, Metric, Planned, Point, Round, SpaceError,
     csv, is_drawable, scatter,
 };
-pub use crate::explore::{Request, Space};
+pub use crate::explore::{Request, Space, with_targets};
 use crate::model::language::{HEAD, config, place};
 use crate::numbers::rescale::Calibration;
 use crate::targets::resolve;
@@ -234,6 +234,8 @@ impl Report {
     ///
     /// Returns [`Error::Space`] for a name that no point has.
     pub fn drawn_by(self, color_by: Option<String>, label_by: Option<String>) -> Result<Self, Error> {
+        let full = |name: String| Metric::headed(&name).map_or(name, |metric| metric.name.to_owned());
+        let (color_by, label_by) = (color_by.map(full), label_by.map(full));
         for (key, name) in [("--color-by", &color_by), ("--label-by", &label_by)] {
             let Some(name) = name.as_ref().filter(|name| !is_drawable(&self.points, name)) else { continue };
             let chosen = self.points.iter().flat_map(|point| point.parameters.keys()).map(String::as_str);
@@ -241,8 +243,7 @@ impl Report {
             let reason = format!("no point has a figure or a parameter `{name}`{meant}");
             return Err(SpaceError::Key { key: key.to_owned(), reason }.into());
         }
-        let full = |name: String| Metric::named(&name).map_or(name, |metric| metric.name.to_owned());
-        Ok(Self { color_by: color_by.map(full), label_by: label_by.map(full), ..self })
+        Ok(Self { color_by, label_by, ..self })
     }
 
     /// Returns a scatter plot of the points by the first two objectives.
@@ -257,7 +258,7 @@ impl Report {
     /// Returns [`Error::NoBest`] for an unknown figure, and if no point is left.
     pub fn best_by(&self, objective: &str, condition: Option<&Condition>) -> Result<&Point, Error> {
         let none = |reason: String| Error::NoBest { objective: objective.to_owned(), reason };
-        let metric = Metric::named(objective).ok_or_else(|| {
+        let metric = Metric::headed(objective).ok_or_else(|| {
             let known = METRICS.map(|metric| metric.name).join(", ");
             none(format!("the figure is unknown; known figures: {known}"))
         })?;

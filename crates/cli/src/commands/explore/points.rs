@@ -1,6 +1,6 @@
 //! Tables of an exploration: the points of the front, and the figures of each network.
 
-use npukit::explore::{METRICS, Metric, ModelPoint, Point};
+use npukit::explore::{METRICS, Metric, ModelPoint, Point, heading};
 use serde_json::Value;
 
 use crate::table::{Cell, Column, Row, percent, table, thousands};
@@ -65,9 +65,9 @@ pub struct Points {
 }
 
 impl Points {
-    /// Creates the table: objectives first, then parameters and other figures. `best` is the place
-    /// of the point that is marked.
-    pub fn new(points: &[&Point], objectives: &[Metric], best: Option<u64>) -> Self {
+    /// Creates the table: objectives first, then parameters and other figures. `mark` gives the
+    /// mark of each point, which may be empty.
+    pub fn new(points: &[&Point], objectives: &[Metric], mark: &dyn Fn(&Point) -> &'static str) -> Self {
         let Some(first) = points.first() else {
             return Self { constant: String::new(), unknown: String::new(), table: String::new() };
         };
@@ -92,19 +92,20 @@ impl Points {
         Self {
             constant: constant.collect::<Vec<_>>().join(", "),
             unknown: if names.is_empty() { String::new() } else { names.join(", ") + hint },
-            table: drawn(points, &varying, best),
+            table: drawn(points, &varying, mark),
         }
     }
 }
 
-fn drawn(points: &[&Point], figures: &[Figure<'_>], best: Option<u64>) -> String {
+fn drawn(points: &[&Point], figures: &[Figure<'_>], mark: &dyn Fn(&Point) -> &'static str) -> String {
+    let has_marks = points.iter().any(|point| !mark(point).is_empty());
     let mut columns = vec![Column::right("point")];
     columns.extend(figures.iter().map(|figure| Column::right(figure.heading).minor(figure.rank)));
-    columns.extend(best.map(|_| Column::left("")));
+    columns.extend(has_marks.then_some(Column::left("")));
     let row = |(place, point): (usize, &&Point)| {
         let mut cells: Vec<Cell> = vec![point.index.to_string().into()];
         cells.extend(figures.iter().map(|figure| Cell::from(&*figure.cells[place])));
-        cells.extend(best.map(|best| Cell::from(if best == point.index { "best" } else { "" })));
+        cells.extend(has_marks.then(|| Cell::from(mark(point))));
         Row::new(cells, None)
     };
     table(&columns, points.iter().enumerate().map(row))
@@ -128,25 +129,6 @@ pub fn networks(points: &[&Point]) -> String {
         Row::new(cells, None)
     };
     format!("\n{}", table(&columns, all.iter().map(row)))
-}
-
-/// Returns the heading of a figure.
-fn heading(name: &str) -> &str {
-    match name {
-        "milliseconds" => "ms",
-        "total_milliseconds" => "ms with host",
-        "joules" => "mJ",
-        "frames_per_second" => "frames/s",
-        "relative_error" => "error",
-        "snr_db" => "SNR, dB",
-        "argmax_agree" => "agree",
-        "utilization" => "utilization",
-        "dsp" => "DSP",
-        "bram" => "BRAM",
-        "uram" => "URAM",
-        "lut" => "LUT",
-        other => other,
-    }
 }
 
 fn written(name: &str, value: f64) -> String {
