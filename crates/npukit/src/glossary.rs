@@ -286,6 +286,8 @@ pub const TERMS: &[Term] = &[
         "Speed of a language model: tokens that it reads (prefill) or generates (decode) per second. `cycles, prompt` is the work on the prompt, `cycles, further tokens` the work on all generated tokens."),
     Term::new("top-1", &["top-5", "top-k", "top-1 accuracy", "top-5 accuracy", "accuracy, float", "accuracy, fixed point"],
         "Share of samples whose label is the class with the largest score; for top-5, among the five largest."),
+    Term::new("total writes", &[],
+        "Writes to a memory in a whole run, which may exceed its size, since places are reused. `peak` is the part in use at once."),
     Term::new("trace", &[],
         "Timeline of the work of each unit, as a file for https://ui.perfetto.dev (`npu time --trace`)."),
     Term::new("underflow", &["rounded to zero", "to zero"],
@@ -302,8 +304,6 @@ pub const TERMS: &[Term] = &[
         "Answer of a command in its first lines. `npu check`: whether the model fits the accelerator. `npu verify`: whether the program is proved."),
     Term::new("weight", &["constant", "parameter", "weights MB"],
         "A number that was learned in training and is the same for all inputs."),
-    Term::new("written in all", &[],
-        "Writes to a memory in a whole run, which may exceed its size, since places are reused. `peak` is the part in use at once."),
     Term::new("zoo", &["reference network"],
         "Networks that come with npukit, with seeded random weights: for timing and tests, not for accuracy."),
 ];

@@ -117,7 +117,7 @@ fn text(report: &Report) -> String {
     let columns = [
         Column::left("memory"),
         Column::right("peak"),
-        Column::right("written in all"),
+        Column::right("total writes"),
         Column::right("size"),
         Column::left("unit"),
     ];

@@ -128,7 +128,7 @@ fn the_next_command_runs_as_printed() {
     };
     let (out, command) = next(&[]);
     assert!(out.contains("FILE.npy instead of random:1, with `image` of shape 1x1x8x8\n"), "{out}");
-    assert!(out.contains("compile time") && out.contains("written in all"), "{out}");
+    assert!(out.contains("compile time") && out.contains("total writes"), "{out}");
     let (run, _) = npu.text(0, &command.split(' ').collect::<Vec<_>>());
     assert!(run.contains("signal to noise"), "{run}");
     // The file does not have the batch of the artifact.

@@ -28,7 +28,7 @@ fn assert_layer(what: &str, layer: &LayerTime, total: u64) {
     let span = layer.span_cycles();
     assert!(layer.array_busy.is_none_or(|busy| busy <= span), "{what}: {layer:?}");
     match layer.first_cycle.zip(layer.last_cycle) {
-        Some((first, last)) => assert!(first <= last && last <= total, "{what}: {layer:?} of {total}"),
+        Some((first, last)) => assert!(first <= last && last < total, "{what}: {layer:?} of {total}"),
         None => assert_eq!(layer.cycles, 0, "{what}"),
     }
 }

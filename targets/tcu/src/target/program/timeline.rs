@@ -70,7 +70,11 @@ impl TcuProgram {
                 CycleSpan::extend(span, Some(CycleSpan { first, last }));
             }
         });
-        Ok((self.complete(timeline)?, spans))
+        let timeline = self.complete(timeline)?;
+        // The clock counts from the first beat of the program, so the last event ends the last cycle.
+        let last = timeline.total.saturating_sub(1);
+        spans.iter_mut().flatten().for_each(|span| span.last = span.last.min(last));
+        Ok((timeline, spans))
     }
 
     /// Returns the timeline, or an error if the program hangs.
