@@ -37,7 +37,7 @@ pub struct ExploreArgs {
     /// Design space: targets, parameters, options, conditions and objectives
     #[arg(long, value_name = "SPACE.toml")]
     pub space: Option<String>,
-    /// Accelerator to compare, instead of those of the space; repeat it
+    /// Accelerator to compare, instead of the targets of the space; repeat it
     ///
     /// Without --space, the models are compiled for each of them as it is.
     #[arg(long = "target", id = "target", value_name = "TARGET", add = ArgValueCandidates::new(targets))]
