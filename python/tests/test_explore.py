@@ -49,7 +49,9 @@ def test_targets_need_no_space(network):
     report = npu.explore(network["model"], targets=["tcu", npu.target("tcu:ultra96v2"), "opu:reference"])
     assert [point["target"] for point in report.points] == ["tcu:pynqz1", "tcu:ultra96v2", "opu:reference"]
     assert report.best("ms") == report.best("latency")
-    replaced = npu.explore(network["model"], {**SPACE, "target": "tcu:cmoda7"}, targets=["tcu:ultra96v2"], sample=2)
+    space = {"target": "tcu:cmoda7", "parameters": {"array_size": [4, 8]}}
+    replaced = npu.explore(network["model"], space, targets=["tcu:ultra96v2"], exhaustive=True)
+    assert len(replaced.points) == 2
     assert all(point["target"].startswith("tcu:ultra96v2,") for point in replaced.points)
 
 

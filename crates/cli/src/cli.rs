@@ -158,7 +158,7 @@ pub enum Command {
     Cosim(Box<CosimArgs>),
     /// Encode and decode the host's registers, commands and status
     Host(HostArgs),
-    /// Explain a term, an error code, a lint finding or an instruction
+    /// Explain a word of a report, an error code, a lint finding or an instruction
     Explain(ExplainArgs),
     /// Explain the terms of the field, of npukit and of its targets, as `npu explain`
     #[command(hide = true)]

@@ -120,9 +120,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ("npu report m.onnx --target tcu --technology my.toml --host 5,400e6", "Add energy, and the host's time"),
     ]),
     ("explore", &[
-        ("npu explore m.onnx --target tcu --target opu", "Compare targets"),
         ("npu explore m.onnx --space space.toml", "Compile a model for every machine of a space"),
-        ("npu explore m.onnx --space space.toml --technology horowitz-45nm", "Compare joules, too"),
+        ("npu explore m.onnx --target tcu --target opu", "Compare targets"),
         ("npu explore m.onnx --space space.toml --resume points.log", "Continue the last run"),
         ("npu explore m.onnx --space s.toml --best latency --where 'dsp<99' --write b",
          "Write the fastest machine that fits, and its program"),

@@ -63,7 +63,7 @@
     const roofline = run.time?.roofline;
     return h("dl", { class: "tiles" },
       tile("Cycles", int(of.cycles), modelOf(run)),
-      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, known(of.latency) ? beyond(of) : "unknown: npu report --clock-mhz takes your clock"),
+      tile("Latency", known(of.latency) ? `${short(of.latency, 4)} ms` : DASH, known(of.latency) ? `${beyond(of)}; calculated: no board has run it` : "unknown: npu report --clock-mhz takes your clock"),
       tile("Clock", known(of.clock) ? `${short(of.clock, 4)} MHz` : DASH, of.clockSource),
       tile("MACs", int(of.macs), `${percent(of.onChip)} on the accelerator`),
       tile("Utilization", percent(of.utilization), "of the multipliers, over all cycles"),

@@ -14,9 +14,9 @@ use crate::printable::line;
 use crate::requests::{context, model_source};
 use crate::table::{counted, facts, percent, thousands};
 use crate::text::comparison::{quantization, rescaling};
-use crate::text::layers::{clock_source, host_steps, latency, listing, on_chip};
+use crate::text::layers::{calculated, host_steps, latency, listing, on_chip};
 use crate::text::remarks;
-use crate::verbosity::TimingsArgs;
+use crate::verbosity::{TimingsArgs, is_quiet};
 
 /// Arguments of `npu check`.
 #[derive(Debug, Args)]
@@ -60,11 +60,19 @@ pub fn text(report: &Report) -> String {
     text += &host_steps(&report.host_steps);
     text += &rescaling(report.rescaling.as_ref());
     text += &quantization(report.quantization.as_ref());
-    text += &clock_source(&report.verdict.speed);
-    text + &remarks(&report.notes, &report.warnings)
+    text += &calculated(&report.verdict.speed);
+    text + &remarks(&report.notes, &report.warnings) + &next(report)
 }
 
 /// Returns the verdict as facts. Unknown values of a model that does not fit are omitted.
+/// Names the command after a check with a program; empty with `--quiet`.
+fn next(report: &Report) -> String {
+    if is_quiet() || !report.is_compiled || !report.supported {
+        return String::new();
+    }
+    line("next: npu compile with the same arguments, except --compile, writes the files for the board")
+}
+
 fn verdict(report: &Report) -> Vec<(String, String)> {
     let Verdict { fits, is_idle, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);

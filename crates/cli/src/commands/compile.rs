@@ -21,7 +21,7 @@ use crate::printable::line;
 use crate::requests::{context, input_files, model_source, preprocess};
 use crate::table::{Column, facts, table, thousands};
 use crate::text::comparison::{quantization, rescaling};
-use crate::text::layers::{choices, clock_source, cycles, host_steps, latency, on_chip};
+use crate::text::layers::{calculated, choices, cycles, host_steps, latency, on_chip};
 use crate::text::remarks;
 use crate::verbosity::{TimingsArgs, is_quiet};
 
@@ -133,7 +133,7 @@ fn text(report: &Report) -> String {
         let end = if text.ends_with("\n\n") { "" } else { "\n" };
         text += &format!("{end}{}\n", verify::proof(proof));
     }
-    text += &clock_source(&report.speed);
+    text += &calculated(&report.speed);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
     text

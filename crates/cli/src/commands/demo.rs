@@ -14,7 +14,7 @@ use crate::requests::context;
 use crate::table::{View, counted, facts, percent, thousands};
 use crate::text::comparison::quantization;
 use crate::text::layers::{
-    choices, clock_source, cycles, decibels, latency, layers, saturations, share_of_range,
+    calculated, choices, cycles, decibels, latency, layers, saturations, share_of_range,
 };
 use crate::text::remarks;
 use crate::verbosity::is_quiet;
@@ -65,8 +65,8 @@ fn text(report: &Report) -> String {
         + &saturations(&report.saturations_by_layer)
         + &layers(&report.layers, &View::default())
         + &quantization(report.quantization.as_ref())
-        + &clock_source(&report.speed)
-        + &remarks(&[], &report.warnings)
+        + &calculated(&report.speed)
+        + &remarks(&report.notes, &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()
         + &next(&report.target)
 }
@@ -76,10 +76,13 @@ fn next(target: &str) -> String {
     if is_quiet() {
         return String::new();
     }
-    line(&format!(
-        "next: npu check MODEL.onnx --target {target} --compile, then npu run MODEL.onnx --target {target} --input random:1, \
-         with your own network; npu zoo lists networks to begin with"
-    ))
+    let words = line("words: npu explain WORD explains each word above, as in npu explain utilization");
+    words
+        + &line(&format!(
+            "next: npu check MODEL.onnx --target {target} --compile, with your own network (does it fit, how long does \
+             it take?), then npu compile MODEL.onnx --target {target}, which writes the files for the board; \
+             npu zoo lists networks to begin with"
+        ))
 }
 
 fn language(language: &Language) -> String {

@@ -37,9 +37,10 @@ pub struct ExploreArgs {
     /// Design space: targets, parameters, options, conditions and objectives
     #[arg(long, value_name = "SPACE.toml")]
     pub space: Option<String>,
-    /// Accelerator to compare, instead of those of the space; repeat it
+    /// Accelerator to compare; repeat it for others
     ///
-    /// Without --space, the models are compiled for each of them as it is.
+    /// Without --space, the models are compiled for each of them as it is. With --space, they
+    /// replace its targets.
     #[arg(long = "target", id = "target", value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub targets: Vec<String>,
     /// Compile N random points instead of all
@@ -98,7 +99,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "FILE.svg", help_heading = OUTPUT, value_parser = named(&["svg"]))]
     pub svg: Option<PathBuf>,
     /// Figure or parameter that colors points in plots
-    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT, hide_short_help = true)]
     pub color_by: Option<String>,
     /// Figure or parameter that labels the front in plots
     ///

@@ -268,7 +268,7 @@ fn continued(
     let (report, files) = generate(request, prompt, show, context())?;
     let mut answer = format!("\n{}", text(&report));
     if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
-        answer += &format!("\nThe last step\n{}", time::text(step, &View::default()));
+        answer += &format!("\nThe last step\n{}", time::text(step, &View::default(), false));
     }
     let mut contents: Vec<(PathBuf, &[u8])> =
         args.logits.iter().cloned().zip(report.logits.as_deref()).collect();

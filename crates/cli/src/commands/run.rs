@@ -4,7 +4,7 @@ pub(super) mod asm_run;
 mod in_float;
 mod tensors;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use npukit::MaxError;
@@ -27,7 +27,7 @@ use crate::requests::{
 use crate::table::{TableArgs, View, counted, facts, thousands};
 use crate::text::comparison::{COMPARED, layer_comparison, quantization, rescaling};
 use crate::text::layers::{
-    choices, clock_source, comparison, host_steps, latency, on_chip, saturations, underflow,
+    calculated, choices, clock_source, comparison, host_steps, latency, on_chip, saturations, underflow,
 };
 use crate::text::outputs::outputs;
 use crate::text::{accuracy, remarks, written};
@@ -203,8 +203,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let dump = dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     let all: Vec<(PathBuf, &[u8])> = outputs.chain(dump).chain(waves(args, files.waves.as_ref())).collect();
     write_all(&all)?;
-    let text =
-        text(&report, &tables, &view, args.output.as_deref()) + &written(all.iter().map(|(path, _)| &**path));
+    let text = text(&report, &tables, &view, args) + &written(all.iter().map(|(path, _)| &**path));
     Ok(Answer::new(text, &report).with_success(report.failures.is_empty()))
 }
 
@@ -237,9 +236,11 @@ fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Formats a report, with the tables of dumped tensors before its notes. `file` has the outputs, if
-/// it was requested.
-fn text(report: &Report, tables: &str, view: &View, file: Option<&Path>) -> String {
+/// Formats a report, with the tables of dumped tensors before its notes.
+fn text(report: &Report, tables: &str, view: &View, args: &RunArgs) -> String {
+    let file = args.output.as_deref();
+    // A board has run the program if its outputs are compared.
+    let is_on_board = args.compare.as_ref().is_some_and(|file| !file.is_empty());
     let mut lines = vec![
         ("program", on_chip(&report.name, &report.on_chip)),
         ("target", report.target.clone()),
@@ -274,7 +275,7 @@ fn text(report: &Report, tables: &str, view: &View, file: Option<&Path>) -> Stri
     text += &layer_comparison(report.layer_compare.as_ref(), view);
     text += &host_steps(&report.host_steps);
     text += tables;
-    text += &clock_source(&report.speed);
+    text += &if is_on_board { clock_source(&report.speed) } else { calculated(&report.speed) };
     text += &remarks(&report.notes, &[]);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     text

@@ -18,7 +18,9 @@ use crate::printable::line;
 use crate::requests::{calibration, context, costs, meaning, preprocess, source};
 use crate::table::{Cell, Column, Row, TableArgs, View, counted, facts, percent, table, thousands};
 use crate::text::costs::{energy, energy_layers, energy_notes, host_note, latency_with_host};
-use crate::text::layers::{LAYERS, bottleneck, clock_source, cycles, host_steps, latency, layers, on_chip};
+use crate::text::layers::{
+    LAYERS, bottleneck, calculated, clock_source, cycles, host_steps, latency, layers, on_chip,
+};
 use crate::verbosity::{TimingsArgs, is_quiet, is_verbose};
 
 /// Largest number of tokens of a text that may be asked for.
@@ -129,7 +131,8 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let report = time_with(&request, sinks, context())?;
     commit([trace, cycles, samples, instructions].into_iter().flatten().collect())?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
-    Ok(Answer::new(text(&report, &view) + &written.collect::<String>(), &report))
+    let text = text(&report, &view, args.from_samples.is_some());
+    Ok(Answer::new(text + &written.collect::<String>(), &report))
 }
 
 /// Returns all results, or the first failure.
@@ -138,7 +141,8 @@ fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
     Ok([a?, b?, c?, d?])
 }
 
-pub(super) fn text(report: &Report, view: &View) -> String {
+/// Formats a report; `is_measured` if its cycles are a board's samples.
+pub(super) fn text(report: &Report, view: &View, is_measured: bool) -> String {
     let (time, speed) = (&report.time, report.speed());
     let unknown = || "unknown: the artifact does not specify it".to_owned();
     let roofline = &time.roofline;
@@ -173,7 +177,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         return text;
     }
     text += "\n";
-    text += &clock_source(&speed);
+    text += &if is_measured { clock_source(&speed) } else { calculated(&speed) };
     text += &host_note(report.host.as_ref());
     text += &energy_notes(report.energy.as_ref());
     text.extend(assumptions(report).chain(&time.notes).map(|note| line(note)));

@@ -129,7 +129,10 @@ pub fn layer_comparison(report: Option<&LayerCompareReport>, view: &View) -> Str
         let text = mark.map_or(String::new(), |parting| format!("parts here: {}", parting.why));
         Row::new(row(layer, text), (layer.saturations > 0).then_some(Mark::Fault))
     };
-    let mut text = format!("\n{}", viewed(&COMPARED, report.layers.iter().map(row), view));
+    // A step of a layer that has no values of the model has nothing to compare.
+    let has_figures = |layer: &&LayerError| layer.figures.is_some() || layer.saturations > 0;
+    let mut text =
+        format!("\n{}", viewed(&COMPARED, report.layers.iter().filter(has_figures).map(row), view));
     match parts {
         Some(parting) if parting.input => {
             text += &line(&format!("diverges from float at input `{}`: {}", parting.at, parting.why))

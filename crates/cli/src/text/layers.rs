@@ -31,11 +31,15 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
     if layers.is_empty() {
         return String::new();
     }
+    let layers: Vec<LayerTime> = layers.chunk_by(is_same).map(joined).collect();
     let most = layers.iter().map(|layer| layer.cycles).max();
+    // Default: the cells are empty if instructions are not counted by layer.
+    let is_counted = layers.iter().any(|layer| layer.instructions > 0);
+    let count = |layer: &LayerTime| is_counted.then(|| Cell::count(layer.instructions as u64));
     let row = |layer: &LayerTime| {
         let cells = vec![
             layer.name.as_str().into(),
-            Cell::count(layer.instructions as u64),
+            count(layer).unwrap_or_default(),
             Cell::count(layer.cycles),
             Cell::share(layer.share),
             // Default: the cell is empty if the cycle is unknown.
@@ -48,6 +52,33 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
         Row::new(cells, bottleneck(layer.cycles, most))
     };
     format!("\n{}", viewed(&LAYERS, layers.iter().map(row), view))
+}
+
+/// Whether two steps of a program are of the same layer.
+fn is_same(one: &LayerTime, next: &LayerTime) -> bool {
+    !one.name.is_empty() && one.name == next.name
+}
+
+/// Returns successive steps of a layer as one, from the first cycle to the last.
+fn joined(steps: &[LayerTime]) -> LayerTime {
+    let [first, _, ..] = steps else { return steps.first().cloned().unwrap_or_default() };
+    let total = |of: fn(&LayerTime) -> u64| steps.iter().map(of).sum();
+    let mut layer = LayerTime {
+        instructions: steps.iter().map(|step| step.instructions).sum(),
+        cycles: total(|step| step.cycles),
+        share: steps.iter().map(|step| step.share).sum(),
+        first_cycle: steps.iter().filter_map(|step| step.first_cycle).min(),
+        last_cycle: steps.iter().filter_map(|step| step.last_cycle).max(),
+        macs: total(|step| step.macs),
+        macs_computed: total(|step| step.macs_computed),
+        ..first.clone()
+    };
+    let span = layer.span_cycles();
+    let busy: f64 = steps.iter().map(|step| step.utilization * step.span_cycles() as f64).sum();
+    layer.utilization = if span > 0 { busy / span as f64 } else { 0.0 };
+    layer.roofline =
+        Roofline::new(total(|step| step.roofline.compute), total(|step| step.roofline.memory), span);
+    layer
 }
 
 /// Returns the mark of the largest value, if it is above 0.
@@ -108,6 +139,16 @@ pub fn rated(rate: f64, batch: Option<usize>) -> String {
     };
     format!("{} {of}", frames(rate))
 }
+
+/// Formats notes on the times of [`latency`], if they are known: they are calculated, and the
+/// source of the clock frequency.
+pub fn calculated(speed: &Speed) -> String {
+    let note = speed.latency_ms.map(|_| CALCULATED.to_owned());
+    remarks(note.as_slice(), &[]) + &clock_source(speed)
+}
+
+/// Note on times that come from a cost model.
+const CALCULATED: &str = "times are calculated, not measured: no board has run this program";
 
 /// Formats the source of the clock frequency of [`latency`] as a note, if there is one.
 pub fn clock_source(speed: &Speed) -> String {
@@ -254,4 +295,33 @@ pub fn underflow(report: Option<&UnderflowReport>) -> String {
 /// Formats chosen options, such as `strategy local-vars`.
 pub fn choices(choices: &BTreeMap<String, String>) -> String {
     choices.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_a_layer_are_one_row() {
+        let step = |name: &str, first: u64, cycles: u64, utilization: f64| LayerTime {
+            name: name.to_owned(),
+            cycles,
+            first_cycle: Some(first),
+            last_cycle: Some(first + cycles - 1),
+            macs_computed: cycles,
+            utilization,
+            roofline: Roofline::new(cycles, 0, cycles),
+            ..LayerTime::default()
+        };
+        let idle = LayerTime { name: "conv".to_owned(), ..LayerTime::default() };
+        let steps = [idle, step("conv", 0, 30, 1.0), step("conv", 30, 10, 0.5), step("relu", 40, 5, 1.0)];
+        let joined: Vec<LayerTime> = steps.chunk_by(is_same).map(joined).collect();
+        assert_eq!(joined.len(), 2);
+        let [conv, relu] = &joined[..] else { panic!("{joined:?}") };
+        assert_eq!((conv.cycles, conv.first_cycle, conv.last_cycle), (40, Some(0), Some(39)));
+        assert_eq!((conv.macs_computed, conv.utilization, conv.roofline.distance), (40, 0.875, Some(1.0)));
+        assert_eq!(*relu, steps[3]);
+        let unnamed = [step("", 0, 1, 1.0), step("", 1, 1, 1.0)];
+        assert_eq!(unnamed.chunk_by(is_same).count(), 2);
+    }
 }

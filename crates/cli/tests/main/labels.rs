@@ -12,7 +12,7 @@ use super::npu::{ASSETS, DIGITS, IMAGES, Npu};
 
 /// Tables whose rows have names of the machine: the heading of their first column.
 const NAMED_ROWS: [&str; 3] = ["unit", "memory", "instruction"];
-/// Verdicts, of which the longer ones come first.
+/// Verdicts, the longer ones first.
 const VERDICTS: [&str; 5] = ["does not fit", "fits", "not proved", "proved", "refuted"];
 /// Headings that their rows explain.
 const PLAIN: [&str; 1] = ["is"];
@@ -33,7 +33,7 @@ fn is_words(field: &str) -> bool {
     field.starts_with(|letter: char| letter.is_alphabetic()) && !has_digit
 }
 
-/// Whether `line` has the headings of a table, of which `next` is the first row.
+/// Whether `line` has the headings of a table whose first row is `next`.
 fn is_heading(line: &str, next: Option<&&str>) -> bool {
     let fields = fields(line);
     let is_above_numbers = next.is_some_and(|next| {

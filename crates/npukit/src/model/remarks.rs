@@ -3,6 +3,8 @@
 use npukit_import::Remark;
 use npukit_target::Instance;
 
+use crate::targets::default_spec;
+
 /// Notes and warnings that accompany a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remarks {
@@ -30,6 +32,17 @@ impl Remarks {
             }
         }
         self
+    }
+
+    /// Adds a note on the instance that a target's name alone stands for.
+    pub fn with_default_instance(self, spec: Option<&str>) -> Self {
+        let note = |spec: &str| {
+            let instance = default_spec(spec)?;
+            Some(format!(
+                "target `{spec}` names no instance: `{instance}` is used; `npu targets` lists others"
+            ))
+        };
+        self.with_notes(spec.and_then(note).into_iter().collect())
     }
 
     /// Prepends the remarks of an instance.

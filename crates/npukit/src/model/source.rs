@@ -235,9 +235,10 @@ impl Source {
     fn on(
         &self,
         instance: Box<dyn Instance>,
-        model: Model,
+        mut model: Model,
         context: Context<'_>,
     ) -> Result<CompileJob, Error> {
+        model.remarks = model.remarks.with_default_instance(self.target.as_deref());
         let mut origin = CompileJob::new(instance, model, self.options.clone())?;
         origin.options.reading = self.model.recorded();
         // Default: without a cache, nothing is stored.

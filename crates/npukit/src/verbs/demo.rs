@@ -16,6 +16,7 @@ use crate::compare::comparison::compare;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::compile_job::CompileJob;
+use crate::model::remarks::Remarks;
 use crate::model::{self, Model, ModelOptions};
 use crate::numbers::quantize;
 use crate::numbers::quantize::Typical;
@@ -83,6 +84,8 @@ pub struct Report {
     /// Result of the quantization, for integer-only targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantization: Option<quantize::Report>,
+    /// Assumptions that were made.
+    pub notes: Vec<String>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Result of a language model, on a target that supports one.
@@ -117,6 +120,7 @@ const PROMPT: &str = "123+456=";
 /// not support any embedded network, or is too small.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
+    let notes = Remarks::default().with_default_instance(target).notes;
     let target = target.unwrap_or(default_target().name);
     let instance = resolve(target, context.reader)?;
     let model = network(&*instance, context)?;
@@ -153,6 +157,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         host_steps: program.host_steps,
         target: program.target,
         quantization,
+        notes,
         warnings,
         language: language(target, context)?,
         compile_seconds,

@@ -102,7 +102,7 @@ pub fn explain(
     Err(Error::UnknownTerm { word: word.to_owned(), meant })
 }
 
-/// Returns the name in a label that says more than the name: a variant after `(` or a comma, the
+/// Returns the name in a label that has more than the name: a variant after `(` or a comma, the
 /// numbers of a kernel, or the word memory. `None` for a name.
 fn stem(label: &str) -> Option<&str> {
     if let Some(memory) = label.strip_prefix("memory ") {

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::printable::line;
 use crate::requests::context;
 use crate::table::{Column, counted, facts, table, thousands};
-use crate::text::layers::{clock_source, latency};
+use crate::text::layers::{calculated, latency};
 use crate::text::{remarks, written};
 use crate::verbosity::is_quiet;
 
@@ -68,7 +68,7 @@ fn text(report: &AsmReport) -> String {
     for held in report.outputs.iter().chain(&report.dumps) {
         text += &memory(held);
     }
-    text += &clock_source(&report.speed);
+    text += &calculated(&report.speed);
     text += &remarks(&report.notes, &[]);
     // A warning is followed by its line of the program.
     let warnings = report.warnings.iter().filter(|_| !is_quiet());
