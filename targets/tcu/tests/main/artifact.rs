@@ -195,7 +195,7 @@ fn errors_name_file_key_and_what_is_legal() {
     }
 }
 
-/// Files of two compilations whose sizes all match.
+/// Files of two compilations with equal sizes.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let ours = files_of(&sample());
