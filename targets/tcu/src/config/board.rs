@@ -1,4 +1,4 @@
-//! Default clock and memory of boards whose file does not specify them, and the board of an
+//! Default clock and memory of boards for which the file does not specify them, and the board of an
 //! artifact.
 
 use crate::config::{ClockParams, Config, System};

@@ -1,5 +1,5 @@
-//! Artifacts: published ones are reproduced byte by byte; damaged ones are refused with their
-//! place.
+//! Artifacts: published artifacts are reproduced byte by byte, and damaged artifacts are refused
+//! with the location of the damage.
 
 use std::collections::HashMap;
 
