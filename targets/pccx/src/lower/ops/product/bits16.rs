@@ -1,5 +1,5 @@
-//! Products in passes: for 8-bit weights, and for 16-bit activations, whose residual beyond the
-//! engines' 8 bits is multiplied in a further pass.
+//! Products in passes: for 8-bit weights, and for 16-bit activations. A further pass multiplies the
+//! part of the activations that exceeds the engines' 8 bits.
 
 use std::sync::Arc;
 
