@@ -160,7 +160,7 @@ impl Lowering<'_> {
         ))
     }
 
-    /// Marks the last step's results as ones that may saturate.
+    /// Marks the last step's results as results that may saturate.
     fn let_saturate(&mut self) {
         self.plan.steps.iter_mut().last().into_iter().for_each(|step| step.saturates = true);
     }

@@ -47,7 +47,7 @@ const FABRICS: Presets<Fabric> = Presets {
              (released with `+later` only)",
 };
 
-/// Suffix of fabrics whose dpus have the modes of the extension.
+/// Suffix of fabrics with dpus that have the modes of the extension.
 pub(crate) const EXTENDED: &str = "+ext";
 /// Suffix of fabrics that follow the ISA document to the letter.
 pub(crate) const SEED: &str = "+seed";
@@ -55,7 +55,7 @@ pub(crate) const SEED: &str = "+seed";
 const SEED_PRESET: &str = "seed";
 /// Suffix of fabrics that follow the specification's reading of the ISA document.
 const TEXT: &str = "+text";
-/// Suffix of fabrics whose words are in the later encoding.
+/// Suffix of fabrics with words in the later encoding.
 const LATER: &str = "+later";
 /// Suffix, before a number, that sets the fraction bits of the products of all dpus.
 const FRACTION: &str = "+f";

@@ -45,15 +45,15 @@ pub fn program(program: &Program) -> Vec<Finding> {
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
-/// Returns the findings for a program's instructions, whatever memory contains.
+/// Returns the findings for a program's instructions that do not depend on the content of memory.
 pub fn instructions(program: &Program) -> Vec<Finding> {
     let mut walk = Walk::new(&program.config);
     walk.run(program.instructions.iter().map(|op| Ok(*op)));
     walk.finish(program.instructions.iter().map(|op| *op == Op::End))
 }
 
-/// Returns the findings for binary words, whatever memory contains. Findings of one kind are merged
-/// into the first, with the number of the others.
+/// Returns the findings for binary words that do not depend on the content of memory. Findings of
+/// one kind are merged into the first, with the number of the remaining findings.
 pub fn words(words: &[u32], config: &Config) -> Vec<Finding> {
     of_words(words, Walk::new(config))
 }
@@ -95,7 +95,7 @@ struct Walk<'a> {
     is_brief: bool,
 }
 
-/// Findings of the same kind: the first one, and the number of further ones.
+/// Findings of the same kind: the first finding, and the number of further findings.
 struct Findings {
     first: Finding,
     more: usize,

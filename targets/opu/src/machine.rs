@@ -133,7 +133,7 @@ impl Machine {
         held.fill(array);
     }
 
-    /// Returns the number of values stored so far whose partial sum was at a limit of OTYPE or
+    /// Returns the number of stored values for which the partial sum was at a limit of OTYPE or
     /// exceeded the range of ITYPE.
     pub const fn saturated(&self) -> u64 {
         self.state.saturated

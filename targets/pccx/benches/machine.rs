@@ -60,7 +60,7 @@ impl Product {
     }
 }
 
-/// Returns a machine whose L2 has numbers around 1.
+/// Returns a machine with numbers around 1 in L2.
 fn machine() -> Machine {
     let mut machine = Machine::new(&Config::preset("extended").expect("built in")).expect("small");
     let values: Vec<u16> = (0..400_000_u32).map(|i| 0x3E00 + (i * 7919 % 512) as u16).collect();

@@ -170,7 +170,8 @@ impl Clock<'_> {
         self.pushed.ceil() as u64
     }
 
-    /// Returns the first cycle at which no unfinished instruction uses what this one needs.
+    /// Returns the first cycle in which no unfinished instruction uses the resources that this
+    /// instruction needs.
     fn hazard(&self, access: &Access, uses: &Use) -> u64 {
         let uses_maximum = access.reads_maximum || access.writes_maximum;
         let blocks =

@@ -1,5 +1,5 @@
 //! The host: register accesses and commands of a driver ([`protocol`]), and the machine that
-//! executes an assembly program, whose host it simulates ([`asm_run`]).
+//! executes an assembly program and simulates its host ([`asm_run`]).
 
 pub(crate) mod asm_run;
 pub(crate) mod protocol;

@@ -274,8 +274,8 @@ fn emit_layers(
     Ok(reports)
 }
 
-/// Returns the model's values that a step produces. A norm whose gains are folded into weights has
-/// none.
+/// Returns the model's values that a step produces. If a norm's gains are folded into weights, the
+/// norm produces no value of the model.
 fn results(layers: &Layers, step: &Step) -> Vec<String> {
     if layers.folds.has(step.last()) {
         return Vec::new();

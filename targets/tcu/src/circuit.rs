@@ -300,8 +300,8 @@ fn parameters(config: &Config, bus: u32, defects: Defects) -> Vec<Parameter> {
 /// compiler uses.
 const KEYS: u64 = 1024;
 
-/// Returns the address width of the buses: the released circuit's, or the width that offsets of the
-/// specification need.
+/// Returns the address width of the buses: the released circuit's width, or the width that offsets
+/// of the specification need.
 const fn address_bits(reading: Reading) -> u64 {
     match reading {
         Reading::Released => 32,

@@ -245,7 +245,7 @@ impl Meter {
         self.hangs
     }
 
-    /// Returns the cycle of the last event so far that counts, as in [`Timeline::total`].
+    /// Returns the cycle of the last event so far that is part of [`Timeline::total`].
     pub fn cycles(&self) -> u64 {
         self.machine.total()
     }

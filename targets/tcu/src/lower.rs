@@ -68,7 +68,7 @@ pub struct Options {
     pub scales: Scales,
     /// Cache of tilings found by earlier compilations.
     pub cache: Cache,
-    /// Whether each layer takes the first tiling that fits, whatever it costs.
+    /// Whether each layer takes the first tiling that fits, regardless of its cost.
     pub draft: bool,
     /// Effort of the search for a schedule; ignored for a draft.
     pub effort: Effort,

@@ -32,7 +32,7 @@ struct TcuInstance {
     pub system: System,
 }
 
-/// Built-in instances. The default is the one to which all figures of the documentation refer.
+/// Built-in instances. All figures of the documentation refer to the default instance.
 const PRESETS: Presets<Board> = Presets {
     target: "tcu",
     default: "pynqz1",

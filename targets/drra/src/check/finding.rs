@@ -9,7 +9,7 @@ use crate::config::fabric::Fabric;
 use crate::isa::program::{At, Program, ProgramError};
 use crate::isa::refusal::refusals;
 
-/// Fabric that executes what the fabric of a kernel ignores.
+/// Fabric that executes the instructions that a kernel's fabric ignores.
 pub(crate) const ELSEWHERE: &str = "a fabric with `+seed`";
 
 /// Returns all refused instructions, differences between fabric and program, and likely mistakes,

@@ -1,4 +1,4 @@
-//! [`ConfigError`]: what is wrong with an architecture, and where.
+//! [`ConfigError`]: the defect of an architecture, and its location.
 
 use thiserror::Error;
 

@@ -13,7 +13,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Creates parameters whose source is `by`.
+    /// Creates parameters that have the source `by`.
     pub fn new(by: &str, values: impl IntoIterator<Item = (String, i64)>) -> Self {
         let values = values.into_iter().map(|(name, value)| (name, (value, by.to_owned())));
         Self { values: values.collect() }

@@ -42,7 +42,7 @@ impl Task {
     }
 }
 
-/// Result whose operands exceed the input buffer.
+/// Result with operands that exceed the input buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
     /// Words of each operand.

@@ -1,4 +1,5 @@
-//! [`unfit`]: features that generated kernels avoid, as they are untested on the released circuit.
+//! [`unfit`]: features that generated kernels avoid because they are untested on the released
+//! circuit.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ use crate::program::kernels::Work;
 const BITS: u32 = 16;
 /// Largest shift of `mac_inter`, in bits.
 const MAX_SHIFT: i32 = 31;
-/// Bits that a constant gives up alone, before both operands of a product do.
+/// Bits that are taken from a constant before bits are taken from both operands of a product.
 const OF_CONSTANTS: i32 = 7;
 /// Exponent of the largest word that represents one in the product of an addend: at most
 /// `2^MAX_ONE`.

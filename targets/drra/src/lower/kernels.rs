@@ -84,8 +84,8 @@ mod tests {
         }
     }
 
-    /// A single result is kept once, whatever its cycle, and levels that repeat nothing are left
-    /// out.
+    /// A single result is kept once, regardless of its cycle. Levels that repeat nothing are
+    /// omitted.
     #[test]
     fn levels_of_a_single_result() {
         let all = operations(Revision::Released, stream(DpuMode::Mac, Operands::Pair, 1, 150));

@@ -133,7 +133,7 @@ impl Tapes {
         Ok(Self { tapes: recorder.tapes, depth })
     }
 
-    /// Returns a player whose unwritten words are random, from `seed`.
+    /// Returns a player with random unwritten words, from `seed`.
     pub const fn player(&self, seed: u64) -> Player<'_> {
         Player { tapes: self, seed, free: Mutex::new(Vec::new()) }
     }

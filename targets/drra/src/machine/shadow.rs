@@ -40,7 +40,7 @@ pub(super) struct UnwrittenReads {
     /// Index of the instruction that started each port of each cell.
     started: BTreeMap<(Place, u8), usize>,
     reads: Vec<UnwrittenRead>,
-    /// Instructions and ports whose unwritten reads are recorded.
+    /// Instructions and ports with unwritten reads that are recorded.
     known: BTreeSet<(Option<At>, Place, u8)>,
 }
 

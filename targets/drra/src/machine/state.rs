@@ -221,7 +221,7 @@ pub struct Swb {
     pub receive: [[u16; DIRECTIONS]; OPTIONS],
     /// Direction that each slot's rows come from, derived from `receive`.
     pub bulk_source: [[Option<Direction>; SLOTS]; OPTIONS],
-    /// Slot whose rows leave in each direction, derived from `send`.
+    /// Slot that sends rows in each direction, derived from `send`.
     pub sender: [[Option<u8>; DIRECTIONS]; OPTIONS],
     /// Active option of the word links.
     pub word_option: u8,
@@ -318,7 +318,7 @@ impl<W: Word> CellState<W> {
         state
     }
 
-    /// Describes what the cell is executing.
+    /// Describes the instruction that the cell is executing.
     pub fn describe(&self) -> String {
         let Sequencer { ops, pc, next, halted, regs, flags, .. } = &self.sequencer;
         let doing = match halted {

@@ -114,7 +114,7 @@ impl<W: Word> Machine<W> {
         from.map_or_else(Row::default, |(cell, slot)| outgoing(&self.cells[cell], slot))
     }
 
-    /// Returns the cell and slot whose row arrives at a slot.
+    /// Returns the cell and slot that sent the row which arrives at a slot.
     pub(super) fn sender(&self, index: usize, slot: u8) -> Option<(usize, u8)> {
         let side = self.cells[index].swb.direction_of(slot)?;
         let cell = self.neighbors[index][side.index()]?;

@@ -21,7 +21,7 @@ pub use image::read_image;
 pub struct BinaryError {
     /// Line number, starting at 1.
     pub line: usize,
-    /// Reason, and what is legal.
+    /// Reason, and the legal values.
     pub reason: String,
 }
 

@@ -19,7 +19,7 @@ pub struct Call {
 /// Rows of the input buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Load {
-    /// Operands whose rows alternate.
+    /// Operands of which the rows alternate.
     pub operands: Vec<usize>,
     /// Range of vectors.
     pub vectors: std::ops::Range<usize>,
@@ -67,7 +67,7 @@ impl Call {
         row
     }
 
-    /// Adds a column, whose results follow the previous columns' results.
+    /// Adds a column. Its results follow the results of the previous columns.
     pub(crate) fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
         bases.output = self.output_rows();
         self.kernel.bases.push(bases);

@@ -19,7 +19,7 @@ pub const MAX_ELEMENTS: usize = 1 << 28;
 /// Calls of each task of a step, with the index of each call's program.
 pub type StepCalls = Vec<Vec<(Call, usize)>>;
 
-/// Plan whose kernels are programs.
+/// Plan with a program for each kernel.
 #[derive(Clone, Debug)]
 pub struct Executable {
     /// Fabric of the executable.

@@ -108,7 +108,7 @@ impl<W: Word> Fabrics<'_, W> {
         same.map(|index| idle.swap_remove(index)).or_else(|| idle.pop())
     }
 
-    /// Returns a fabric with a kernel and a setting, by default the one after reset.
+    /// Returns a fabric with a kernel and a setting. The default is the setting after reset.
     fn machine(&self, kernel: usize, setting: Option<&Arc<Setting>>) -> Result<Machine<W>, LoadError> {
         let program = &self.executable.kernels[kernel].compiled.program;
         let Some(setting) = setting else { return Machine::of_words(&self.fabric, program) };
@@ -198,7 +198,8 @@ mod tests {
     /// One of this many instructions is removed, as kernels that do not end take long.
     const STEP: usize = 9;
 
-    /// The kernels lack an instruction each, so that some go by what earlier calls left.
+    /// Each kernel lacks an instruction, so some kernels depend on the state that earlier calls
+    /// left.
     #[test]
     fn many_fabrics_compute_what_one_does() {
         let (whole, unset) = (executable("3x1"), UninitMemory::Garbage(3));

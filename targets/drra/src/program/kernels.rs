@@ -107,7 +107,7 @@ pub struct Stream {
 pub enum Operands {
     /// One streamed operand.
     One,
-    /// Two streamed operands, whose rows alternate.
+    /// Two streamed operands with alternating rows.
     Pair,
     /// `period` words that stay, and one streamed operand.
     Stationary,

@@ -23,7 +23,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Number of values that are the graph's. The others follow, and are named by their index.
+    /// Number of values that belong to the graph. Other values follow and are named by their index.
     pub fn of_graph(&self) -> usize {
         let is_own = |(number, value): &(usize, &Value)| value.name.ends_with(&format!(".{number}"));
         self.values.len() - self.values.iter().enumerate().rev().take_while(is_own).count()

@@ -262,7 +262,7 @@ impl Compiled for DrraProgram {
     }
 }
 
-/// Reads a memory image whose rows all belong to the only input.
+/// Reads a memory image in which all rows belong to the only input.
 fn image_tensor(name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
     let image = read_image(text).map_err(|error| TargetError::in_file(name, error))?;

@@ -1,4 +1,4 @@
-//! Wrong vectors must fail. The suite runs the golden ones.
+//! Wrong vectors must fail. The suite runs the golden vectors.
 
 use npukit_drra::DRRA;
 use npukit_target::{Outcome, ReadError};

@@ -35,7 +35,7 @@ pub fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
     Tensor::from_f32(shape.to_vec(), (0..shape.iter().product()).map(|_| number()).collect()).unwrap()
 }
 
-/// Graph of one node. Its first `inputs` operands are inputs, the others constants.
+/// Graph of one node. Its first `inputs` operands are inputs; all others are constants.
 pub fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
     let mut graph = Graph::default();
     let operand = |(index, shape): (usize, &&[usize])| match index < inputs {
@@ -456,8 +456,8 @@ fn names_of_fabrics_say_what_their_dpus_do() {
     assert!(wider("3x1+ext").is_empty());
 }
 
-/// If large numbers are combined with small ones, results would need more fraction bits than
-/// products give. They get the bits of the products.
+/// If large numbers are combined with small numbers, results would need more fraction bits than
+/// products give. The results get the products' fraction bits.
 #[test]
 fn results_may_have_more_fraction_bits_than_products() {
     let mut graph = Graph::default();

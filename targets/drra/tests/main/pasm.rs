@@ -92,7 +92,7 @@ fn warnings_point_at_instructions() {
     assert_eq!(messages, expected.map(|(place, message)| (place, message.to_owned())));
 }
 
-/// A register counts how often each side of a branch inside a loop was taken.
+/// A register counts how often each branch inside a loop was taken.
 #[test]
 fn loops_and_branches_run_on_the_sequencers() {
     let text = "for (iter=300) {

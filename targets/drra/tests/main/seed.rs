@@ -21,7 +21,7 @@ fn program(fabric: &Fabric, text: &str) -> Program {
     assemble(fabric, "test", &format!("cell (row=0, col=0)\n{text}")).unwrap().program
 }
 
-/// Runs a program on a cell whose file 1 holds 100, 101, 102 and so on.
+/// Runs a program on a cell. File 1 of the cell holds 100, 101, 102 and so on.
 fn run_on(fabric: &Fabric, text: &str) -> (Machine, Result<Run, Fault>) {
     let mut machine = Machine::new(fabric, &program(fabric, text)).unwrap_or_else(|error| panic!("{error}"));
     let file = MemoryKind::Registers { place: Place::default(), slot: 1 };
@@ -325,7 +325,7 @@ fn steps_have_no_sign() {
     assert_eq!((machine.cells()[0].iosrams[0].rows[0][0], machine.cells()[0].iosrams[0].rows[1][0]), (1, 2));
 }
 
-/// All 32 modes are accepted; the three reserved ones give 0, with a warning.
+/// All 32 modes are accepted. The three reserved modes give 0, with a warning.
 #[test]
 fn every_mode_of_the_dpu_is_taken() {
     for mode in 0..32 {

@@ -41,7 +41,8 @@ impl Engine {
     }
 }
 
-/// Reason for which an engine waits. If it waits for several, the one that ends last applies.
+/// Reason for which an engine waits. If there are several reasons, the reason that ends last
+/// applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The front end waits: the queue of loads is full.

@@ -59,7 +59,7 @@ pub struct Timing {
     pub fetch_cycles: u32,
     /// Number of instructions that may wait at an engine before the front end stalls.
     pub queue: u32,
-    /// Copies of the ifm buffer: with two, one is loaded while the other is read.
+    /// Copies of the ifm buffer. With two copies, one is loaded while the other is read.
     pub ifm_banks: u32,
     /// Copies of the ker buffer.
     pub ker_banks: u32,

@@ -220,7 +220,7 @@ pub enum FaultKind {
         last: u64,
         /// Size of the buffer along the axis.
         size: u32,
-        /// Reading of the specification whose rule is violated.
+        /// Reading of the specification that has the violated rule.
         validity: Validity,
     },
     /// The draft's condition, as printed, does not allow a convolution.

@@ -54,7 +54,7 @@ pub struct Builder<'g> {
     pub(super) macs: Vec<u64>,
     /// Sums that may still become part of another sum.
     pub(super) pending: HashMap<ValueId, Chain>,
-    /// Inputs whose windows the host lays out as channels.
+    /// Inputs for which the host lays out windows as channels.
     pub(super) packed: HashSet<ValueId>,
     pub(super) notes: Vec<String>,
 }

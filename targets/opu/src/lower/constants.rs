@@ -55,7 +55,7 @@ pub struct BlockPlan {
     pub bias: Option<usize>,
     /// Exponent of two for the bias.
     pub bias_shift: i32,
-    /// Loads whose products are summed, in order.
+    /// Loads with products that are summed, in order.
     pub loads: Vec<LoadPlan>,
 }
 
@@ -105,7 +105,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// Merges the exact values of `other`, whose machine weights are equal.
+    /// Merges the exact values of `other`, which has the same machine weights.
     fn merge(&mut self, other: &Self) {
         merge(&mut self.exact, &other.exact);
     }
@@ -439,8 +439,8 @@ fn largest_operand(part: &Part, planes: &Planes, types: &Types) -> f64 {
     part.terms.iter().map(largest).fold(0.0, f64::max)
 }
 
-/// Returns the fraction length of biases, limited to that of the partial sums, which would round
-/// off more bits.
+/// Returns the fraction length of biases. It is limited to the partial sums' fraction length, which
+/// would round off more bits.
 fn bias_fraction(addends: &[[f64; 2]], types: &Types, sum_fraction: i32) -> i32 {
     if types.btype.fixed().is_none() {
         return 0;

@@ -6,7 +6,7 @@ use super::Lowered;
 use super::tile::Load;
 use super::windows::Tile;
 
-/// Prints the layers and what they compute.
+/// Prints the layers and their operations.
 pub fn layers(lowered: &Lowered) -> String {
     lowered.model.layers.iter().map(|layer| layer.print(&lowered.model.planes)).collect()
 }

@@ -19,7 +19,7 @@ pub struct State<E: Values = Elements> {
     pub bias: BufferContent<E>,
     /// Partial sums, of type OTYPE.
     pub ofm: BufferContent<E>,
-    /// Number of values stored so far whose partial sum was at a limit of OTYPE or exceeded the
+    /// Number of stored values for which the partial sum was at a limit of OTYPE or exceeded the
     /// range of ITYPE.
     pub saturated: u64,
     /// State that the operations on values need and update.

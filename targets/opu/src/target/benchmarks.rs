@@ -6,7 +6,7 @@
 
 use npukit_target::{Bar, Benchmark, Figure, Measure};
 
-/// Every network whose figures are checked.
+/// Every network with figures that are checked.
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     tiny_yolo(
         "ideal",

@@ -164,7 +164,7 @@ fn sound(program: &Program) -> Result<(), TargetError> {
     }
 }
 
-/// Returns the problem of a layer whose convolutions violate the draft's printed condition.
+/// Returns the problem of a layer with convolutions that violate the draft's printed condition.
 fn beyond(program: &Program, finding: &Finding) -> Problem {
     let op = finding.instruction.and_then(|index| program.instructions.get(index));
     // Default: an instruction without a layer still gets a problem.

@@ -253,8 +253,8 @@ impl Compiled for OpuProgram {
         Ok(ProgramWords { instance, parts: vec![ProgramPart { bytes, layers, ..ProgramPart::default() }] })
     }
 
-    /// Specification and released simulator define every instruction that the latter accepts alike,
-    /// so the options' hazard mode is ignored.
+    /// The specification and the released simulator agree on every instruction that the simulator
+    /// accepts, so the options' hazard mode is ignored.
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
         let (maps, saturated) = self.maps(inputs)?;
         let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;

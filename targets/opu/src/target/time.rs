@@ -79,7 +79,8 @@ fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Res
     Ok(clock.finish(watch))
 }
 
-/// Returns the cycles of each instruction: the time that it adds to the end of the earlier ones.
+/// Returns the cycles of each instruction: the time that it adds to the end of all earlier
+/// instructions.
 fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
     let of = |(op, layer): (&Op, usize)| (Spent { layer, kind: op.mnemonic(), ..Spent::default() }, 0);
     let places = program.layer_of_each();

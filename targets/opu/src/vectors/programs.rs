@@ -240,7 +240,7 @@ struct Recorder {
     pending: Option<Pending>,
 }
 
-/// Step whose buffer is recorded when it is done.
+/// Step with a buffer that is recorded after the step.
 struct Pending {
     index: usize,
     op: Op,

@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-/// The repository's vectors equal the ones in the shared folder.
+/// The repository's vectors equal the vectors in the shared folder.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn the_copies_are_up_to_date() {

@@ -120,7 +120,7 @@ impl Setup {
     }
 }
 
-/// Returns the bytes of memory within `within` on whose value a load depends.
+/// Returns the bytes of memory within `within` that affect the result of a load.
 fn read(machine: &mut Machine, op: &Op, buffer: Buffer, within: std::ops::Range<u64>) -> Vec<u64> {
     machine.step(op).unwrap();
     let before = machine.buffer(buffer).unwrap().clone();

@@ -65,7 +65,7 @@ fn constants(changed: &mut Program, random: &mut Random) -> String {
     format!("bytes {byte} and {other} of segment {index}")
 }
 
-/// Seeds and sizes of samples: small numbers, and larger ones that saturate.
+/// Seeds and sizes of samples: small numbers, and larger numbers that saturate.
 const SAMPLES: [(u64, f32); 3] = [(1, 1.0), (2, 4.0), (3, 0.5)];
 
 /// Returns the outputs as raw values; `None` if the program cannot run.

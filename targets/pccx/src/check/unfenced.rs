@@ -8,7 +8,8 @@ use std::fmt;
 use crate::isa::op::{Banks, Engine, Op};
 use crate::isa::usage::{Conflict, Use, Words};
 
-/// An instruction whose result depends on an asynchronous one that may not be complete.
+/// An instruction with a result that depends on an asynchronous instruction, which may not be
+/// complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfenced {
     /// Index of the later instruction.

@@ -21,8 +21,8 @@ use crate::program::host::Host;
 /// Use of data that was not written before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unwritten {
-    /// Index of the instruction, or of the one that follows the host operation; `None` at the
-    /// program's end.
+    /// Index of the instruction. For a host operation, the index of the next instruction; `None` at
+    /// the program's end.
     pub index: Option<usize>,
     /// Index of the host operation, if one uses the data.
     pub host_op: Option<usize>,
@@ -190,8 +190,8 @@ impl WrittenData {
         flags.resize(lanes.max(flags.len()), false);
     }
 
-    /// Follows an instruction whose destination the host reads afterwards, so that its values count
-    /// as used.
+    /// Follows an instruction with a destination that the host reads afterwards, so that its values
+    /// count as used.
     pub fn step_to_host(&mut self, index: usize, op: &Op) {
         if let Op::Memcpy(Memcpy { from_device: Device::Npu, to_device: Device::Host, .. }) = op {
             let access = op.access(&self.banks);
@@ -218,7 +218,7 @@ impl WrittenData {
         self.banks.step(op);
     }
 
-    /// Marks results as written, whatever their operands were.
+    /// Marks results as written, regardless of their operands.
     fn compute(&mut self, index: usize, access: &Access) {
         if access.reads_maximum && !self.maximum {
             self.maximum = true;

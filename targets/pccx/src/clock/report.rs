@@ -247,7 +247,7 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
     notes
 }
 
-/// Returns the timeline as a `.pccx` container; the peak counts a multiply-accumulate as two
+/// Returns the timeline as a `.pccx` container. In the peak, a multiply-accumulate is two
 /// operations.
 pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Container {
     let timing = &config.timing;

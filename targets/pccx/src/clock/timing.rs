@@ -87,7 +87,7 @@ fn transfer(bytes: u64, bytes_per_cycle: f64) -> u64 {
 }
 
 /// Returns the cost of an instruction. Shape entries are not validated here; the machine rejects
-/// invalid ones.
+/// invalid entries.
 pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     let timing = &config.timing;
     match op {

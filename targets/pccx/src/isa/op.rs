@@ -156,7 +156,8 @@ impl Op {
         }
     }
 
-    /// Returns what the instruction reads and writes, given the constant banks at its issue.
+    /// Returns the words that the instruction reads and writes, given the constant banks at its
+    /// issue.
     pub fn access(&self, banks: &Banks) -> Access {
         match self {
             Self::Gemv(mac) | Self::Gemm(mac) => mac.access(banks),

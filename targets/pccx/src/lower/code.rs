@@ -299,7 +299,7 @@ impl Code {
         self.step(HostStep::Send { slot, window: place.window, unit: place.unit });
     }
 
-    /// Sets the factor of an image whose scale MEMSET sets.
+    /// Sets the factor of an image. MEMSET sets the scale of such an image.
     pub fn set_factor(&mut self, image: u32, factor: u16) {
         self.factors.insert(image, factor);
     }

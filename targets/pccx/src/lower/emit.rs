@@ -38,7 +38,7 @@ struct Resident {
 /// State of the emission: places of values in L2 and at the host, and the code so far.
 pub struct Lowering<'a> {
     pub code: Code,
-    /// Graph whose values are the host's slots; the compiler adds more.
+    /// Graph with the host's slots as values. The compiler adds more.
     pub graph: Graph,
     memory: Memory,
     /// Places of all allocated values.

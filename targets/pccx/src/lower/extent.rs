@@ -11,7 +11,8 @@ pub const CVO_LENGTH: usize = 2048;
 /// of the length of CVO instructions.
 pub const PART: usize = LARGEST / CVO_LENGTH * CVO_LENGTH;
 
-/// Number of tokens that a row attends to: those up to its own, or the latest ones of a window.
+/// Number of tokens to which a row attends: all tokens up to its own, or the latest tokens of a
+/// window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Index of the row among the tokens that are processed at once.
@@ -25,7 +26,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Returns the number of tokens after `position` earlier ones.
+    /// Returns the number of tokens after `position` earlier tokens.
     pub fn at(self, position: usize) -> usize {
         let all = position + self.row + 1;
         // Default: without a window, all tokens count.

@@ -45,7 +45,7 @@ struct Later {
 }
 
 impl Later {
-    /// Adds the instruction that precedes all recorded ones.
+    /// Adds the instruction that precedes all recorded instructions.
     fn add(&mut self, index: usize, op: &Op, of: &Use) {
         of.reads.iter().flatten().for_each(|&words| self.reads.put(words, index));
         of.writes.iter().for_each(|&words| self.writes.put(words, index));
@@ -68,7 +68,7 @@ impl Later {
 struct Nearest(BTreeMap<u64, (u64, usize)>);
 
 impl Nearest {
-    /// Adds an instruction that is nearer than all recorded ones.
+    /// Adds an instruction that is nearer than all recorded instructions.
     fn put(&mut self, Words { first, end }: Words, index: usize) {
         self.cut(first);
         self.cut(end);

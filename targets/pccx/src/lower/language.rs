@@ -88,8 +88,8 @@ pub enum Logits {
 pub enum Rows {
     /// Successive tokens of a text.
     Tokens(usize),
-    /// A token of each of some texts, at the same position. Each text has caches of its own: those
-    /// of the first text come first.
+    /// A token of each of some texts, at the same position. Each text has its own caches, and the
+    /// caches of the first text come first.
     Texts(usize),
 }
 
@@ -110,7 +110,7 @@ pub struct Language {
     matrices: BTreeMap<(Option<usize>, Part), Matrix>,
 }
 
-/// Program for a number of tokens after at most `room` earlier ones.
+/// Program for a number of tokens after at most `room` earlier tokens.
 pub struct Template {
     /// The program, for the position that was set last.
     pub executable: Executable,

@@ -1,4 +1,4 @@
-//! Size limits of nodes on the machine; the host computes larger ones.
+//! Size limits of nodes on the machine. The host computes larger nodes.
 
 use crate::config::WORD_LANES;
 

@@ -25,7 +25,7 @@ impl Region {
         self.base - 1
     }
 
-    /// Returns the number of words, including the one before the values.
+    /// Returns the number of words, including the word before the values.
     pub const fn words(self) -> u32 {
         self.values.div_ceil(WORD_LANES) as u32 + 1
     }

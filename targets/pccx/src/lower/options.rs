@@ -103,7 +103,7 @@ pub enum WeightBits {
     Fitting,
     /// Result of a choice per step.
     Steps {
-        /// Numbers of the graph's steps with 8 bits; the others have 4.
+        /// Numbers of the graph's steps that use 8 bits. All other steps use 4 bits.
         wide: Arc<BTreeSet<usize>>,
         /// Whether the choice was requested by [`Self::Auto`].
         is_auto: bool,

@@ -51,7 +51,7 @@ pub enum ReferenceError {
         /// Number of values in the row.
         inputs: usize,
     },
-    /// The codes of a weight are not the nearest ones.
+    /// The codes of a weight are not the nearest codes.
     #[error(
         "weights `{name}`: {} of input {input} and result {output} is not the nearest to {weight}",
         listed(.codes)

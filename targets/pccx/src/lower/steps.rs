@@ -37,7 +37,7 @@ pub struct Layers {
     pub extensions: bool,
     /// Whether products use 16 bits of their activations.
     pub two_byte_activations: bool,
-    /// Norms whose gains are folded into weights.
+    /// Norms with gains that are folded into weights.
     pub folds: Folds,
     /// Whether all weights of a matrix have one scale.
     pub one_scale: bool,
@@ -62,7 +62,7 @@ pub struct Folded {
     pub between: Vec<NodeId>,
 }
 
-/// Norms whose gains are folded, and the products that receive them.
+/// Norms with folded gains, and the products that receive the gains.
 #[derive(Clone, Debug, Default)]
 pub struct Folds {
     pub(super) norms: BTreeSet<NodeId>,

@@ -125,7 +125,7 @@ pub fn resolve_without(
     Ok(choice)
 }
 
-/// Describes products whose weights are 8-bit integers in the model.
+/// Describes products that have 8-bit integer weights in the model.
 fn note_on_integers(
     config: &Config,
     graph: &Graph,

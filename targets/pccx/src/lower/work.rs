@@ -116,7 +116,7 @@ impl Product {
 /// A convolution as a product of its patches.
 #[derive(Clone, Debug)]
 pub struct Convolution {
-    /// Product whose rows are patches.
+    /// Product of which the rows are patches.
     pub product: Product,
     /// Windows that define the patches.
     pub window: Window,

@@ -231,7 +231,7 @@ impl<A: Arithmetic> SessionState<A> {
         self.caches.is_empty()
     }
 
-    /// Replaces the program's images by the given ones.
+    /// Replaces the program's images by the given images.
     pub(crate) fn knowing(self, known: BTreeMap<u32, Arc<A::Image>>) -> Self {
         Self { known, ..self }
     }
@@ -335,7 +335,7 @@ impl<'a, A: Arithmetic> Session<'a, A> {
         SessionState { slots, images, known, caches, products, banks }
     }
 
-    /// Continues with a saved state, on a machine whose windows are open.
+    /// Continues with a saved state, on a machine with open windows.
     pub(crate) fn resume(
         machine: &'a mut Machine<A>,
         program: &'a Program,

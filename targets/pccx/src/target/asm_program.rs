@@ -14,7 +14,7 @@ use crate::lower::Executable;
 use crate::program::Program;
 use crate::program::host::{Host, HostStep};
 
-/// A program whose host only waits.
+/// A program for which the host only waits.
 pub(super) struct AssembledProgram {
     pub name: String,
     /// Full name of target and instance.

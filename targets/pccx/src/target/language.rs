@@ -17,7 +17,7 @@ use crate::target::generate::{GARBAGE, GenerateError, Taken};
 /// Maximum number of programs that are kept.
 const MAX_PROGRAMS: usize = 16;
 
-/// Number of tokens, room for earlier ones, and the logits that a program computes.
+/// Number of tokens, room for earlier tokens, and the logits that a program computes.
 pub type Key = (usize, usize, Logits);
 
 /// Program with the weights that the host knows from its earlier runs.
@@ -75,7 +75,7 @@ impl LanguageDecoder {
         })
     }
 
-    /// Returns notes on the forms of weights, and on what the machine approximates.
+    /// Returns notes on the forms of weights and on the machine's approximations.
     pub fn notes(&self) -> Vec<String> {
         self.language.notes()
     }
@@ -103,8 +103,8 @@ impl LanguageDecoder {
         self.text.saved()
     }
 
-    /// Replaces the text by one whose keys and values were saved. Returns false, and changes
-    /// nothing, if the bytes are damaged, or belong to another text.
+    /// Replaces the text by a text with saved keys and values. Returns false, and changes nothing,
+    /// if the bytes are damaged or belong to another text.
     pub fn restore(&mut self, tokens: &[usize], saved: &[u8]) -> bool {
         let fits = tokens.len() <= self.capacity
             && self.language.model().description().check_tokens(0, tokens).is_ok();
@@ -185,7 +185,7 @@ impl LanguageDecoder {
         Ok(taken)
     }
 
-    /// Runs a program for the tokens after `position` earlier ones.
+    /// Runs a program for the tokens after `position` earlier tokens.
     fn run(&mut self, key: Key, position: usize) -> Result<Taken, GenerateError> {
         self.prepare(key)?;
         let tokens = &self.tokens[position..position + key.0];

@@ -183,7 +183,7 @@ impl Stepped {
         all
     }
 
-    /// Returns the number of a product whose weights have a named memory.
+    /// Returns the number of a product that has a named memory for its weights.
     fn product(&self, index: usize) -> Option<usize> {
         let code = &self.executable.program.code;
         let mut banks = Banks::default();

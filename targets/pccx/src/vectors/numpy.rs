@@ -101,7 +101,7 @@ fn most(group: &str) -> f32 {
     MEASURED.iter().find(|(name, _)| *name == group).map_or(0.0, |(_, measured)| 1.2 * measured)
 }
 
-/// Whether results equal the expected ones within the tolerance.
+/// Whether results equal the expected results within the tolerance.
 fn near(group: &str, expected: &[f32], got: Result<Vec<f32>, String>) -> Outcome {
     let got = match got {
         Ok(got) => got,

@@ -32,7 +32,7 @@ struct Program {
     result: BTreeMap<Hex, Vec<Hex>>,
     /// Core cycles from the first push to the end of the last instruction.
     cycles: u64,
-    /// Codes of findings in instruction order; L2 counts as unwritten.
+    /// Codes of findings in instruction order. L2 is regarded as unwritten.
     #[serde(default)]
     findings: Vec<String>,
 }

@@ -73,11 +73,11 @@ struct Sequence {
     upper: i32,
     true_lower: i64,
     true_upper: i64,
-    /// Accumulated operands; omitted for long runs, whose sums are given.
+    /// Accumulated operands. For long runs they are omitted and only the sums are given.
     seq: Option<Vec<[u8; 3]>>,
 }
 
-/// Compares two sums of one multiplier, including wrong ones.
+/// Compares two sums of one multiplier, including wrong sums.
 pub fn dual_mac(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: DualMacs = json(bytes)?;
     let nibble = |nibble: u8| ((nibble << 4) as i8) >> 4;

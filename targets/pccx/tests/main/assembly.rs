@@ -47,7 +47,7 @@ fn memories_have_the_targets_names() {
         ("fmap_shape", 64, 3, 16, false),
         ("weight_shape", 64, 3, 16, false),
         ("e_max", 1, 1, 16, false),
-        // As large as the transfers: unit 2 and eight more, and eight.
+        // Windows end with their transfers: eight units starting at unit 2, or at unit 0.
         ("host_to_l2.3", 10, 8, 16, false),
         ("l2_to_host.1", 8, 8, 16, false),
         ("weights.0", 2, 64, 4, true),

@@ -116,7 +116,7 @@ fn a_transfer_is_a_command_and_a_word() {
     assert_eq!((run.completions[1].access, run.completions[1].is_async), (Some(6), false));
 }
 
-/// Weights are split by rows: even ones use an engine's first port, odd ones its second.
+/// Weights are split by rows: even rows use an engine's first port, odd rows its second.
 #[test]
 fn weights_are_split_by_rows() {
     let text = "memset cache=fmap, idx=0, a=1, b=1, c=40\nmemset cache=weight, idx=0, a=0, b=5, c=40\n\

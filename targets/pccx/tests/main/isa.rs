@@ -135,7 +135,7 @@ fn listings_show_words_and_reserved_bits() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The typed codec and the table refuse the same words, and reproduce the others.
+    /// The typed codec and the table refuse the same words, and both reproduce all other words.
     #[test]
     fn codec_and_table_agree(opcode in 0_u64..6, body: u64, masked: bool, extensions: bool) {
         let word = opcode << 60 | body >> 4;

@@ -70,7 +70,7 @@ fn decoder(preset: &str, options: &[(&str, &str)], model: &Arc<Model>) -> Langua
     LanguageDecoder::new(&config, options, Arc::clone(model), capacity).unwrap()
 }
 
-/// Root mean square difference, relative to that of the expected logits.
+/// Root mean square difference, relative to the root mean square of the expected logits.
 fn difference(found: &[f32], expected: &[f32]) -> f64 {
     assert_eq!(found.len(), expected.len());
     let square = |x: f64| x * x;

@@ -1,4 +1,4 @@
-//! Cost of language models from their shapes: equal to that of the programs that run.
+//! Cost of language models from their shapes: equal to the cost of the programs that run.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

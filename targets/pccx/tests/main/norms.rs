@@ -56,7 +56,7 @@ fn gains_go_into_weights() {
     }
 }
 
-/// Biases of a norm become biases of the products, added to existing ones.
+/// Biases of a norm become biases of the products and are added to existing biases.
 #[test]
 fn biases_go_into_products() {
     for [m, k, n] in [[1, 64, 24], [4, 64, 16], [1, 50, 9]] {

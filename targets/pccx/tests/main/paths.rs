@@ -92,7 +92,7 @@ fn products(net: &mut Net) -> Vec<ValueId> {
     vec![net.op(BY_ROWS, &[y, second])]
 }
 
-/// Weights loaded by MEMCPY give the same bits as streamed ones, with different timing.
+/// Weights loaded by MEMCPY give the same bits as streamed weights, with different timing.
 #[test]
 fn weights_come_by_memcpy() {
     for isa in [Isa::Base, Isa::Ext] {

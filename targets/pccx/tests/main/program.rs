@@ -110,7 +110,7 @@ fn a_difference_of_one_value_is_nothing() {
     });
 }
 
-/// One of two products is added to the other, and one stays separate.
+/// One of two products is added to the other, and one product stays separate.
 #[test]
 fn products_add_only_where_nobody_else_wants_them() {
     let product = |net: &mut Net, x| {

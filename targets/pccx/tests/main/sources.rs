@@ -1,5 +1,5 @@
-//! `SOURCES.md`: each row has a default, the other reading or a reason for its absence, and
-//! tests that exist.
+//! `SOURCES.md`: each row has a default, either the other reading or a reason for its absence, and
+//! existing tests.
 
 use std::fs;
 use std::path::Path;

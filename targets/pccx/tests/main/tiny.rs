@@ -30,7 +30,7 @@ const VWW: Network = Network { file: "vww_mobilenet", shape: [1, 96, 96, 3], ran
 const KWS: Network = Network { file: "kws_dscnn", shape: [1, 49, 10, 1], range: [-80.0, 80.0] };
 const AD: Network = Network { file: "ad_autoencoder", shape: [1, 1, 1, 640], range: [-50.0, 20.0] };
 
-/// Returns the graph for evaluation, and the one for compilation.
+/// Returns the graph for evaluation and the graph for compilation.
 fn model(network: &Network, kind: &str) -> [Graph; 2] {
     let bytes = shared_bytes(&format!("models/mlperf_tiny/{}_{kind}.tflite", network.file));
     let graph = tflite::read(&bytes, "model", &onnx::Options::default()).unwrap().graph;

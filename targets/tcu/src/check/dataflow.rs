@@ -179,8 +179,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the writes that were never read; for the last ones only if the whole program was
-    /// examined.
+    /// Returns the writes that were never read. Writes at the end are included only if the whole
+    /// program was examined.
     fn finish(mut self, is_whole: bool) -> Vec<Problem> {
         for (memory, first, count) in &self.around.looked_at {
             let end = first.saturating_add(*count).min(depth(self.config, *memory));

@@ -137,8 +137,8 @@ impl Array {
         self.stalls.sums.counts([Stall::ArrayForData, Stall::ArrayForAccumulators], visit);
     }
 
-    /// Whether the only window is the one that still grows. With an earlier window, a row that
-    /// passes its end would enter later.
+    /// Whether the only window is the window that still grows. With an earlier window, a row that
+    /// passes the window's end would enter later.
     pub(super) fn is_settled(&self) -> bool {
         self.windows.len() == 1
     }
@@ -157,8 +157,8 @@ impl Array {
         (entered, entered + 1)
     }
 
-    /// Shifts in a row of weights whose control arrives at `control` and whose data arrive at
-    /// `data`; returns the cycle.
+    /// Shifts in a row of weights. Its control arrives at `control` and its data at `data`. Returns
+    /// the cycle.
     pub(super) fn load(&mut self, control: Cycle, data: Cycle) -> Cycle {
         let offered = self.offered(control, data);
         let at = offered.max(self.drained);
@@ -186,8 +186,8 @@ impl Array {
         at
     }
 
-    /// Exchanges the weights in use for those loaded before a product whose instruction was queued
-    /// at `queued`. The exchange takes a cycle of its own.
+    /// Exchanges the weights in use for the weights that were loaded before a product. The
+    /// product's instruction was queued at `queued`. The exchange takes one additional cycle.
     pub(super) fn exchange(&mut self, queued: Cycle) {
         let Some(loaded) = self.second.as_mut().and_then(WeightLoads::take_loaded) else { return };
         let (_, control) = self.expand(queued);
@@ -201,7 +201,7 @@ impl Array {
         }
     }
 
-    /// Returns when a row can enter whose control arrives at `control` and whose data arrive at
+    /// Returns the cycle in which a row can enter. Its control arrives at `control` and its data at
     /// `data`.
     fn offered(&mut self, control: Cycle, data: Cycle) -> Cycle {
         let free = control.max(self.last + 1);
@@ -209,9 +209,9 @@ impl Array {
         free.max(data)
     }
 
-    /// Enters a row whose control arrives at `control` and data at `data`; its result can be taken
-    /// at `taken`. Returns when the row enters and when the result leaves. A row enters only while
-    /// the accumulators wait for a result, possibly that of an earlier row.
+    /// Enters a row. Its control arrives at `control`, its data at `data`, and its result can be
+    /// taken at `taken`. Returns the cycles in which the row enters and the result leaves. A row
+    /// enters only while the accumulators wait for a result, possibly an earlier row's result.
     pub(super) fn compute(&mut self, control: Cycle, data: Cycle, taken: Cycle) -> (Cycle, Cycle) {
         let offered = self.offered(control, data);
         if let Some(ahead) = &mut self.ahead {

@@ -47,7 +47,7 @@ pub(super) struct Taken {
 pub(super) struct Bank {
     params: ClockParams,
     packing: Packing,
-    /// Queue of instructions whose requests are being created.
+    /// Queue of instructions for which requests are being created.
     instruction: Pass,
     requests: Queue,
     /// Cycle at which the converter can accept its next burst.

@@ -18,8 +18,8 @@ pub(super) trait PortB {
     fn last(&self) -> Cycle;
 }
 
-/// The router with a transfer that is at the decoder since `head` and whose routing was accepted at
-/// `routed`.
+/// Router with a transfer. The transfer is at the decoder since `head`, and its routing was
+/// accepted at `routed`.
 pub(super) struct Transfer<'a> {
     pub(super) host: &'a mut Host,
     pub(super) head: Cycle,

@@ -218,7 +218,7 @@ impl Machine {
         }
     }
 
-    /// Returns valid and ready of a handshake with a unit, in a cycle whose events are all known.
+    /// Returns valid and ready of a handshake with a unit. All events of the cycle must be known.
     pub(super) fn handshake(&mut self, port: Port, at: Cycle) -> Option<(bool, bool)> {
         let (watch, room) = self.watched(port)?;
         Some(watch.at(at, room))
@@ -436,7 +436,8 @@ impl Machine {
         self.meters().into_iter().for_each(|(meter, _)| meter.watch());
     }
 
-    /// Returns and clears the recorded stalls, each with the waiting unit and what it waits for.
+    /// Returns and clears the recorded stalls, each with the waiting unit and the cause of the
+    /// wait.
     pub(super) fn take_stalls(&mut self) -> Vec<(Unit, &'static str, Stalled)> {
         let mut stalls = Vec::new();
         for (meter, bank) in self.meters() {
@@ -784,7 +785,7 @@ impl Machine {
         }
     }
 
-    /// Returns the cycle of the last event so far that counts for the total; [`Timeline::total`] if
+    /// Returns the cycle of the last event so far that is part of the total; [`Timeline::total`] if
     /// the program ends here.
     pub(super) fn total(&self) -> u64 {
         self.last_events().latest().max(self.head)

@@ -29,8 +29,8 @@ impl fmt::Display for MovedWrites {
     }
 }
 
-/// Returns the bank whose offset `op` changes, given the values of the registers; `None` if it
-/// changes none.
+/// Returns the bank for which `op` changes the offset, given the values of the registers; `None` if
+/// `op` changes no offset.
 pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<Memory> {
     let Op::Configure { register, value } = *op else { return None };
     let (register, bank) = match Register::from_code(register)? {

@@ -98,8 +98,8 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Produces the sample of a cycle whose events are all known; it is dropped if an invalid
-    /// sample takes its place. `instruction` is valid and ready at the decoder.
+    /// Produces the sample of a cycle. All events of the cycle must be known. The sample is dropped
+    /// if an invalid sample takes its place. `instruction` is valid and ready at the decoder.
     fn take(&mut self, machine: &mut Machine, at: Cycle, instruction: (bool, bool)) {
         self.give_invalid(at);
         self.next = Some(at + machine.interval());

@@ -39,8 +39,8 @@ impl Stall {
     /// Number of kinds of stalls of one bank.
     const KINDS: usize = Self::WritesUnderWay as usize + 1;
 
-    /// Stalls of single units, each with the waiting unit and the text for what it waits for;
-    /// stalls of banks are listed below.
+    /// Stalls of single units, each with the waiting unit and the text for the cause of the wait.
+    /// Stalls of banks are listed below.
     const ALL: [(Self, Unit, &'static str); 9] = [
         (Self::LocalANotTaken, Unit::LocalA, "array or accumulators to take data"),
         (Self::LocalAForAccumulators, Unit::LocalA, "accumulators to give data"),
@@ -94,8 +94,8 @@ impl Stalls {
         self
     }
 
-    /// Returns the stalls of single units: the waiting unit, what it waits for, and the number of
-    /// cycles.
+    /// Returns the stalls of single units: the waiting unit, the cause of the wait, and the number
+    /// of cycles.
     pub(super) fn list(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
         Stall::ALL.into_iter().map(|(stall, unit, on)| (unit, on, self.of(stall)))
     }
@@ -158,8 +158,8 @@ impl StallMeter {
 }
 
 impl Stall {
-    /// Returns the waiting unit and the text for what it waits for. `read` and `write` are the
-    /// units of the bank to which the stall belongs.
+    /// Returns the waiting unit and the text for the cause of the wait. `read` and `write` are the
+    /// units of the stalled bank.
     pub(super) fn described(self, [read, write]: [Unit; 2]) -> (Unit, &'static str) {
         let single = Self::ALL.into_iter().find(|(stall, ..)| *stall == self).map(|(_, unit, on)| (unit, on));
         let of_bank = || Self::OF_A_BANK.into_iter().find(|(stall, _)| *stall == self);

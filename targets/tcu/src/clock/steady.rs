@@ -29,7 +29,7 @@ const FIRST: u64 = 3;
 /// Minimum number of remaining vectors for which three observations pay.
 const WORTH: u64 = 8;
 
-/// Observes a run of vectors: three consecutive ones, then later ones.
+/// Observes a run of vectors: first three consecutive vectors, then later vectors.
 pub(super) struct Steady {
     /// Number of the vector to observe next.
     next: u64,

@@ -24,7 +24,7 @@ pub struct LastEvents {
 }
 
 impl LastEvents {
-    /// Returns the latest event that counts for the total.
+    /// Returns the latest event that is part of the total.
     pub(super) fn latest(&self) -> u64 {
         self.accumulator_write.max(self.local_write).max(self.axi_write).max(self.weight_load)
     }
@@ -136,7 +136,7 @@ impl Timeline {
         self.accept.last().map_or(0, |accept| self.total.saturating_sub(accept + 1))
     }
 
-    /// Returns the stalls of all units except the decoder: the unit, what it waited for, and the
+    /// Returns the stalls of all units except the decoder: the unit, the cause of the wait, and the
     /// cycles.
     pub fn stalls(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
         let [dram0, dram1] = &self.dram_stalls;

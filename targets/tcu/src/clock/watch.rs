@@ -39,8 +39,8 @@ impl Watch {
         }
     }
 
-    /// Returns valid and ready in cycle `at`, whose events are all known. If no handshake is ahead,
-    /// there is room starting at `room`. Calls must have ascending cycles.
+    /// Returns valid and ready in cycle `at`. All events of the cycle must be known. If no
+    /// handshake is ahead, a place is free starting at `room`. Calls must have ascending cycles.
     pub(super) fn at(&mut self, at: Cycle, room: Cycle) -> (bool, bool) {
         while self.ahead.front().is_some_and(|handshake| handshake.taken < at) {
             self.ahead.pop_front();

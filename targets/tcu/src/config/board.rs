@@ -1,4 +1,4 @@
-//! Default clock and memory of boards whose file does not specify them, and the board of an
+//! Default clock and memory of boards for which the file does not specify them, and the board of an
 //! artifact.
 
 use crate::config::{ClockParams, Config, System};
@@ -45,8 +45,9 @@ fn widest_bus(config: &Config) -> u32 {
     1 << config.vector_bits().trailing_zeros().min(AXI_BITS.trailing_zeros())
 }
 
-/// Returns the built-in instance that an artifact was made for: the one at the end of the
-/// artifact's name, if its parameters match, otherwise the first with matching parameters.
+/// Returns the built-in instance for which an artifact was made. If the parameters of the instance
+/// at the end of the artifact's name match, that instance is returned; otherwise the first instance
+/// with matching parameters.
 pub fn preset_of(artifact_name: &str, config: &Config) -> Option<&'static str> {
     let same = |name: &&str| Config::preset(name).as_ref() == Some(config);
     let named = |name: &&str| artifact_name.strip_suffix(name).is_some_and(|rest| rest.ends_with('_'));

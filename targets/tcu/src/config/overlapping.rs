@@ -29,8 +29,8 @@ impl Overlap {
         outstanding_bursts: 8,
     };
 
-    /// Suffixes of instance names with their meaning: all, and each feature alone with what it
-    /// needs.
+    /// Suffixes of instance names with their meaning: one for all features, and one for each
+    /// feature together with the features that it needs.
     pub const SUFFIXES: [(&'static str, Self); 6] = [
         ("+overlap", Self::ALL),
         ("+queues", Self { local_queue_depth: Self::ALL.local_queue_depth, ..Self::RELEASED }),

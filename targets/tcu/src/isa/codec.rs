@@ -38,7 +38,7 @@ pub enum EncodeError {
         /// Name of the instruction.
         instruction: &'static str,
     },
-    /// An `Unassigned` whose word is a valid instruction.
+    /// An `Unassigned` with a word that is a valid instruction.
     #[error("header {header:#04x} with these operands is a valid instruction, not an unassigned one")]
     Assigned {
         /// Opcode and flags.
@@ -188,7 +188,8 @@ impl Codec {
         Ok(decoded)
     }
 
-    /// Like [`Codec::decode`], for words of unknown origin; returns what hardware would execute.
+    /// Like [`Codec::decode`], for words of unknown origin. Returns the operation that hardware
+    /// would execute.
     pub fn decode_lenient(&self, word: Word) -> Decoded {
         match Op::from_word(word, &self.format) {
             Ok(op) => self.decoded(op, word),

@@ -316,7 +316,7 @@ impl Op {
         matches!(self, Self::DataMove { kind: DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal, .. })
     }
 
-    /// Returns what the instruction reads and writes, and the path of its vectors.
+    /// Returns the addresses that the instruction reads and writes, and the path of its vectors.
     // Most callers use only part of the result. Inlining lets the compiler remove the rest.
     #[inline(always)]
     pub fn flow(&self) -> Flow {

@@ -207,7 +207,7 @@ impl<'g> Builder<'g> {
         chain.steps.push(Step::Save { object, pixel_major, pixels: None });
     }
 
-    /// Ends a chain whose steps already store their results.
+    /// Ends a chain. The chain's steps already store the results.
     pub fn push_layer(&mut self, chain: Chain) {
         let nodes = chain.nodes.iter().map(|&id| self.graph.node(id).name.clone()).collect();
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);

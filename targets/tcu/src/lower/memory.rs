@@ -69,7 +69,7 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-/// Error: the name is not that of a strategy.
+/// Error: the name is not the name of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown strategy `{0}`; use local-isolated, local-vars, local-consts or local-vars-and-consts")]
 pub struct UnknownStrategy(String);
@@ -267,7 +267,7 @@ fn used_constants(uses: &Uses, model: &Model) -> Vec<ObjectId> {
     constants
 }
 
-/// Returns the inputs, outputs and variables that are used and whose kind is `wanted`.
+/// Returns the inputs, outputs and variables that are used and have a wanted kind.
 fn living(uses: &Uses, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Vec<ObjectId> {
     let all =
         model.objects.iter().filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));

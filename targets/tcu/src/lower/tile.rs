@@ -200,8 +200,8 @@ fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     layer.steps.iter().try_fold(0, |most: u64, step| Some(most.max(beside(step)?))).map(|most| size + most)
 }
 
-/// Returns the pixels of each of the layer's grids on which the last grid's `pixels` depend: those
-/// of the first grid, then of the grid that each window step makes.
+/// Returns, for each of the layer's grids, the pixels on which the last grid's `pixels` depend:
+/// first for the first grid, then for the grid that each window step makes.
 fn grids(layer: &Layer, pixels: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut first: Vec<u32> = pixels.map(|pixel| pixel as u32).collect();
     let mut later = Vec::new();
@@ -423,8 +423,8 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Applies one operation to each accumulator; results go to other accumulators or to the same
-    /// ones.
+    /// Applies one operation to each accumulator. Results are written to other accumulators or
+    /// replace the operands.
     fn change(&mut self, sub: SimdSub, changes: &[(u64, u64)]) {
         for &(from, to) in changes {
             self.state.lir.simd(sub, Some(from), Some((to, false)));
@@ -527,8 +527,8 @@ mod tests {
         }
     }
 
-    /// Three pixels of two out of five blocks: six accumulators, plus the extra ones that a step
-    /// needs at once.
+    /// Three pixels of two out of five blocks: six accumulators, plus the additional accumulators
+    /// that a step needs at the same time.
     #[test]
     fn what_a_tile_needs_is_its_grid_and_the_most_any_step_puts_beside_it() {
         let vector = VecRef { object: ObjectId(0), index: 0 };

@@ -81,8 +81,8 @@ impl<T: Copy> Tables<T> {
     }
 }
 
-/// Returns the distance of two raw values; exact for fixed-point formats, whose differences fit in
-/// 33 bits.
+/// Returns the distance between two raw values. It is exact for fixed-point formats because their
+/// differences fit in 33 bits.
 fn distance(format: NumberFormat, a: i32, b: i32) -> f64 {
     match format {
         NumberFormat::Fixed(_) => (f64::from(a) - f64::from(b)).abs(),

@@ -1,5 +1,5 @@
-//! Artifacts: published ones are reproduced byte by byte; damaged ones are refused with their
-//! place.
+//! Artifacts: published artifacts are reproduced byte by byte, and damaged artifacts are refused
+//! with the location of the damage.
 
 use std::collections::HashMap;
 
@@ -195,7 +195,7 @@ fn errors_name_file_key_and_what_is_legal() {
     }
 }
 
-/// Files of two compilations whose sizes all match.
+/// Files of two compilations with equal sizes.
 #[test]
 fn files_of_two_compilations_are_refused() {
     let ours = files_of(&sample());

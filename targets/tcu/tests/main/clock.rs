@@ -205,7 +205,7 @@ fn a_burst_may_end_a_byte_behind_4_kib() {
     }
 }
 
-/// Only the released circuit keeps a burst whole whose last beat begins on the boundary.
+/// Only the released circuit does not split a burst if its last beat begins on the boundary.
 #[test]
 fn our_bursts_end_at_4_kib() {
     // Vectors have 16 bytes and take one beat each.

@@ -1,5 +1,5 @@
-//! Golden vectors outside the repository, as `npu conform` runs them; wrong ones fail. The suite
-//! runs those in the repository.
+//! Golden vectors outside the repository, as `npu conform` runs them. Wrong vectors must fail. The
+//! suite runs the vectors of the repository.
 
 use std::path::Path;
 

@@ -105,8 +105,8 @@ impl Net {
         self.graph.add_node(format!("node{i}"), op.into(), inputs.to_vec(), &names).unwrap()
     }
 
-    /// Adds a convolution whose results have about the size of its operands, so that a chain of
-    /// them stays in the range of [`float_bound`].
+    /// Adds a convolution with results of about the size of its operands, so that a chain of them
+    /// stays in the range of [`float_bound`].
     fn conv(&mut self, x: ValueId, kernel: [usize; 2], channels: usize, conv: Conv) -> ValueId {
         let group_in = self.graph.shape(x)[3] / conv.group;
         let shape = [kernel[0], kernel[1], group_in, channels];

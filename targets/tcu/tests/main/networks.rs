@@ -28,7 +28,7 @@ fn expected(name: &str) -> serde_json::Value {
     serde_json::from_slice(&shared_bytes(&format!("models/{name}"))).unwrap()
 }
 
-/// Returns a driver on a board whose memory holds garbage. The program reads no unwritten memory.
+/// Returns a driver on a board with garbage in its memory. The program reads no unwritten memory.
 fn driver<'a>(program: &'a Program, input: &[f32]) -> Driver<'a> {
     assert_eq!(validate(&program.config, &program.instructions), []);
     run(program, &mut Driver::new(program, UninitMemory::Poison, &[]).unwrap(), input);
@@ -147,7 +147,7 @@ fn speech_commands_in_both_readings_of_resize() {
     }
 }
 
-/// Networks whose additions hardware lost, on the affected instances.
+/// Networks for which hardware lost additions, on the affected instances.
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn sums_of_several_terms_come_out_whole() {

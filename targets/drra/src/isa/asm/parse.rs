@@ -296,7 +296,7 @@ impl<'a> Parser<'a> {
         Ok(Call { name, name_span, arguments, span: name_span.to(self.last) })
     }
 
-    /// Skips to the line after the one on which the invalid statement began.
+    /// Skips to the line after the line on which the invalid statement began.
     fn recover(&mut self, text: &str, first: Token<'_>) {
         let after = text.get(first.span.end..).and_then(|rest| rest.find('\n'));
         let end = after.map_or(text.len(), |size| first.span.end + size);

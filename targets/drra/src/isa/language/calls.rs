@@ -29,7 +29,7 @@ pub struct OpenCall<'a> {
     pub name: &'a str,
     /// Keys written so far.
     pub keys: Vec<&'a str>,
-    /// Key whose value comes next.
+    /// Key of the value that comes next.
     pub key: Option<&'a str>,
 }
 

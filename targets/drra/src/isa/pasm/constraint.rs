@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads factors. At most one of them may be a name; the others are numbers.
+    /// Reads factors. At most one of them may be a name; all others are numbers.
     fn product(&mut self) -> Read<Sum> {
         let mut product = self.factor()?;
         while self.take("*") {

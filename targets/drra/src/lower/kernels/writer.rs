@@ -22,7 +22,7 @@ impl Writer {
         self.column = number;
     }
 
-    /// Writes an operation whose body is instructions as text.
+    /// Writes an operation with a body of instructions as text.
     pub fn rop(&mut self, name: &str, place: Place, slot: u8, port: u8, body: &str) {
         let (Place { row, col }, column) = (place, self.column);
         self.operations +=

@@ -198,7 +198,7 @@ struct Run {
 /// Maximum number of interleaved runs.
 const MAX_TURNS: usize = 8;
 
-/// Splits a list of indices into runs: a few interleaved ones, or any number one after the other.
+/// Splits a list of indices into runs: a few interleaved runs, or any number of consecutive runs.
 fn runs(indices: &[usize]) -> Vec<Run> {
     let turn = |turns: usize, at: usize| {
         let list: Vec<usize> = indices.iter().copied().skip(at).step_by(turns).collect();

@@ -143,8 +143,8 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     Ok(())
 }
 
-/// Task of one filter over a small image with one channel, whose windows are addressed in a
-/// register file.
+/// Task of one filter over a small image with one channel. The windows are addressed in a register
+/// file.
 fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option<Task> {
     let [1, h, w, 1] = image.shape else { return None };
     // If the image fits a register file, so does its kernel, which is at most as large.

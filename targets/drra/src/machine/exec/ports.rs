@@ -109,7 +109,7 @@ impl Ports {
         wrapped
     }
 
-    /// Deactivates ports whose last address is at or before `cycle`, if addresses are not needed.
+    /// Deactivates ports with the last address at or before `cycle`, if addresses are not needed.
     pub(crate) fn retire(&mut self, cycle: u64) {
         for number in (0..self.ended.len()).filter(|number| self.ended[*number] <= cycle.saturating_add(1)) {
             self.active &= !(1 << number);
@@ -193,8 +193,8 @@ impl Ports {
         all.unwrap_or(0).max(cycle)
     }
 
-    /// Returns the cycles at whose ends the released circuit erases a port's configuration; empty
-    /// if the port never ran.
+    /// Returns the cycles at the ends of which the released circuit erases a port's configuration;
+    /// empty if the port never ran.
     fn erasing(&self, number: usize) -> Range<u64> {
         match (self.ended[number], self.with_lanes >> number & 1) {
             (0, _) => 0..0,

@@ -17,7 +17,7 @@ pub(crate) type Announced = Option<Notice>;
 pub(crate) enum Notice {
     /// Hardware may lose the instruction, as it comes too early.
     Early(FaultKind),
-    /// A division by 0, whose result is 0.
+    /// A division by 0, which gives 0.
     DivisionByZero,
 }
 
@@ -121,8 +121,8 @@ fn port_of_index(port: u8) -> u8 {
     if port < 4 { 1 << port } else { 0 }
 }
 
-/// Executes the instruction of `cycle`, whose lines were raised by [`Sequencer::raise`]. Its
-/// changes take effect in the next cycle.
+/// Executes the instruction of `cycle`. [`Sequencer::raise`] has raised its lines. Its changes take
+/// effect in the next cycle.
 pub(crate) fn execute<W: Word>(
     state: &mut CellState<W>,
     cell: &Cell,

@@ -53,7 +53,7 @@ impl Swb {
         self.bulk_source[usize::from(self.bulk_option & 3)][usize::from(slot & 15)]
     }
 
-    /// Returns the slot whose bulk rows currently leave in a direction; the highest one if there
+    /// Returns the slot that currently sends bulk rows in a direction; the highest slot if there
     /// are several.
     #[inline]
     pub(crate) fn sender_of(&self, direction: Direction) -> Option<u8> {

@@ -64,7 +64,7 @@ pub enum Operation {
 pub struct TracedOperation<T> {
     /// Operation that computes the word.
     pub operation: Operation,
-    /// Operands; unused ones are the word 0.
+    /// Operands. Unused operands are the word 0.
     pub of: [T; 3],
 }
 

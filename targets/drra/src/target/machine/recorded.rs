@@ -19,7 +19,7 @@ use crate::machine::{Access, DEFAULT_LIMIT, How, Machine, MemoryKind, Observer, 
 
 /// Maximum number of recorded accesses and instructions of a run.
 const MAX_EVENTS: usize = 1 << 21;
-/// Maximum number of computed words of a run whose flow is recorded.
+/// Maximum number of computed words of a run for which the flow is recorded.
 const MAX_WORDS: usize = 1 << 23;
 /// Maximum number of reported operands of a word.
 const MAX_OPERANDS: usize = 1 << 12;

@@ -159,7 +159,7 @@ impl FieldProgram for ModelField<'_> {
         Ok(outputs.map(|&number| (self.value(number).name.clone(), self.tensor(number, &ran))).collect())
     }
 
-    /// Returns the first step whose result should be a value of the model and is not.
+    /// Returns the first step with a result that differs from the model's value.
     fn culprit(
         &self,
         inputs: &FieldValues,

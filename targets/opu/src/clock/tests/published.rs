@@ -83,8 +83,8 @@ impl Layer {
     }
 }
 
-/// Returns our cycles and the published ones, by layer, for the profile with index `place` in the
-/// table.
+/// Returns npukit's cycles and the published cycles, by layer, for the profile with index `place`
+/// in the table.
 fn cycles(profile: &str, place: usize) -> [(u64, u64); 9] {
     let config = Config::preset(profile).unwrap();
     TINY_YOLO.each_ref().map(|layer| {

@@ -85,8 +85,8 @@ impl Access {
         Self { direction: Direction::Read, base, rows, slots: 1, pitch: used, slot: used, used, border: None }
     }
 
-    /// Returns a read of a tile of a map whose rows are `width` slots apart: of each slot, the
-    /// channels of `shape`, in elements of `size` bytes.
+    /// Returns a read of a tile of a map. The map's rows are `width` slots apart. Of each slot, the
+    /// channels of `shape` are read, in elements of `size` bytes.
     pub const fn tile(base: u64, shape: Shape, width: u32, size: u32) -> Self {
         let slot = (SLOT * size) as u64;
         Self {

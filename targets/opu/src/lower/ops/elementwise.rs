@@ -87,7 +87,8 @@ pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
     Ok(Lowered::Chain(builder.chain(id, product(&views))))
 }
 
-/// Returns two sums of products as one chain. If one is in memory, the store of the other adds it.
+/// Returns two sums of products as one chain. If one of them is in memory, the store of the other
+/// adds it.
 fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) -> Option<Chain> {
     // A value that is added to itself has two readers, so its chain was not delayed.
     if !is_sum(&builder.node(id).op) {

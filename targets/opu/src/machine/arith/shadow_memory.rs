@@ -123,7 +123,7 @@ impl<S: Source> ShadowMemory<S> {
         table.map_or(&Page::Driver, |pages| &pages[(address % TABLE / PAGE) as usize]) // Default: never written.
     }
 
-    /// Whether a line only holds what the driver wrote.
+    /// Whether a line holds only data that the driver wrote.
     fn is_drivers(&self, address: u64) -> bool {
         match self.page(address) {
             Page::Driver => true,

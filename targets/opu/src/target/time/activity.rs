@@ -80,7 +80,8 @@ impl Counter<'_> {
     }
 }
 
-/// Returns the memories in the order of [`Bytes`]. The size of DRAM is what addresses reach.
+/// Returns the memories in the order of [`Bytes`]. The size of DRAM is the range that addresses
+/// reach.
 fn memories(config: &Config) -> Vec<CountedMemory> {
     let Types { itype, btype, ktype, otype } = config.types;
     let sram = |name, elements: u64, data_type: DataType| {

@@ -352,7 +352,7 @@ fn a_single_pixel_may_change_its_layout() {
     );
 }
 
-/// Two convolutions whose borders are in memory that the planner reuses in between.
+/// Two convolutions with borders in memory that the planner reuses between them.
 #[test]
 fn drivers_rewrite_pixels_only() {
     let lowered = check(

@@ -187,7 +187,7 @@ pub fn window_name(direction: Direction, number: u32) -> String {
     format!("{side}.{number}")
 }
 
-/// Returns the memories of a compiled program, whose weights have no names.
+/// Returns the memories of a compiled program. Its weights have no names.
 pub fn memories_of(config: &Config, windows: &Windows) -> Vec<(Kind, MachineMemory)> {
     memories(config, windows, &Products::new(&[], 0))
 }

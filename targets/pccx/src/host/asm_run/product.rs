@@ -37,7 +37,7 @@ pub struct Products {
 }
 
 impl Products {
-    /// Collects the matrix products of a program whose host windows have `host_bytes` bytes.
+    /// Collects the matrix products of a program with `host_bytes` bytes of host windows.
     pub fn new(ops: &[Op], host_bytes: u64) -> Self {
         let (mut banks, mut all) = (Banks::default(), Vec::new());
         for (index, op) in ops.iter().enumerate() {

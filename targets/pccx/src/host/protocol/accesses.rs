@@ -87,7 +87,7 @@ struct Driver {
     outstanding: [VecDeque<usize>; Stream::ALL.len()],
     tags: [u8; Stream::ALL.len()],
     products: usize,
-    /// Last instruction whose completion DONE shows; `None` after another one is issued.
+    /// Last instruction that DONE reports as complete; `None` after another instruction is issued.
     done: Option<usize>,
     /// Whether an earlier instruction may still raise DONE.
     is_ambiguous: bool,
@@ -156,7 +156,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Issues the mover commands of an instruction; returns the streams whose status shows
+    /// Issues the mover commands of an instruction. Returns the streams with a status that shows
     /// completion.
     fn bring(&mut self, index: usize, op: &Op) -> Vec<Stream> {
         match op {

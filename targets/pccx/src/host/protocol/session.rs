@@ -144,8 +144,7 @@ impl Draw {
         Ok(Self { seed: request.into(), temperature, share })
     }
 
-    /// Samples from the smallest set of most likely tokens whose total probability reaches the
-    /// share.
+    /// Samples from the smallest set of most likely tokens that together reach the share.
     fn token(self, logits: &[f32]) -> usize {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let weight = |&logit: &f32| (f64::from(logit - largest) / self.temperature).exp();

@@ -205,8 +205,8 @@ impl Emitter<'_> {
         Ok(image)
     }
 
-    /// Emits the scores of a query at word `to`. The maximum is that of all parts of the codes. Of
-    /// several products, each would only find its own.
+    /// Emits the scores of a query at word `to`. The maximum must cover all parts of the codes;
+    /// with several products, each product would find only its own maximum.
     fn scores(&mut self, sizes: &Sizes, extent: Extent, keys: &[Vec<u32>], [query, to]: [u32; 2]) {
         let findemax = !extent.is_divided();
         for (first, images) in extent.parts().zip(keys) {

@@ -42,7 +42,7 @@ pub struct Emitter<'a> {
     /// Largest number of earlier tokens.
     pub room: usize,
     resident: BTreeMap<String, Region>,
-    /// Images of ones, which sum up 32 columns each, by number of columns.
+    /// Images of ones by number of columns. Each image sums up 32 columns.
     ones: BTreeMap<usize, u32>,
     /// Images that spread values, by their number and whether they do the opposite.
     spreading: BTreeMap<(usize, bool), u32>,
@@ -320,7 +320,7 @@ impl<'a> Emitter<'a> {
         Ok(operand)
     }
 
-    /// Frees the rows and what was prepared from them.
+    /// Frees the rows and the data that was prepared from them.
     pub fn finished(&mut self, operand: Operand) {
         let parts = operand.parts.into_iter().map(|(_, region)| region);
         parts.chain([operand.whole]).chain(operand.sums).for_each(|region| self.release(region));

@@ -21,7 +21,7 @@ impl HeadLayout {
         Self { places, half: 0 }
     }
 
-    /// Returns the layout of `head` features; the first `rotated` ones are rotated in pairs.
+    /// Returns the layout of `head` features. The first `rotated` features are rotated in pairs.
     pub fn rotated(head: usize, rotated: usize, pairs: Pairs) -> Self {
         let count = rotated / 2;
         let mut places = Vec::new();
@@ -52,7 +52,8 @@ impl HeadLayout {
         (0..heads).flat_map(of_head).collect()
     }
 
-    /// Returns a value for each place of a head: `of` a feature, and 0 for the others.
+    /// Returns a value for each place of a head: `of` a feature, and 0 for places without a
+    /// feature.
     pub fn spread(&self, of: impl Fn(usize) -> f32) -> Vec<f32> {
         self.places.iter().map(|place| place.map_or(0.0, &of)).collect()
     }

@@ -21,7 +21,7 @@ pub(super) struct Measured {
     /// Mean square of the differences to the model, relative to the mean square of the model's
     /// outputs; mean over outputs. Infinite if a result is not a number.
     pub error: f64,
-    /// Number of output rows whose maximum is at the same index as in the model.
+    /// Number of output rows that have their maximum at the same index as in the model.
     pub agreeing: usize,
     /// Cycles of one run on the machine.
     pub cycles: u64,

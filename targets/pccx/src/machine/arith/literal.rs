@@ -1,4 +1,4 @@
-//! Products and CVO of any arithmetic, one number after the other: the reference for
+//! Products and CVO of any arithmetic, one number after the other. They are the reference for
 //! [`fast`](super::fast).
 
 use crate::isa::op::CvoFunc;

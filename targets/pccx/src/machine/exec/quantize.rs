@@ -47,7 +47,7 @@ pub fn quantize(row: &[u16]) -> Quantized {
     quantized
 }
 
-/// Returns the quantized value in a block whose largest exponent is `largest`.
+/// Returns the quantized value in a block with the largest exponent `largest`.
 fn align(bits: u16, largest: u8) -> i8 {
     let exponent = exponent(bits);
     let shift = u32::from(largest - exponent);

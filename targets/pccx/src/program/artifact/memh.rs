@@ -12,7 +12,7 @@ use crate::program::Program;
 
 /// Digits of a word.
 const DIGITS: usize = 16;
-/// Maximum number of errors listed per file; further ones are only counted.
+/// Maximum number of errors listed per file. Further errors are only counted.
 const MAX_ERRORS: usize = 100;
 
 /// Returns the instructions of a program as text, without its other parts.

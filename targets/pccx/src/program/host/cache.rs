@@ -6,7 +6,8 @@ use npukit_numeric::{BLOCK, nearest_code};
 
 use crate::machine::weights::{WeightError, WeightImage, put, row_bytes};
 
-/// Largest code of 8 bits whose high part, -7 to 7, and low part, -8 to 7, have 4 bits each.
+/// Largest 8-bit code with a high part of -7 to 7 and a low part of -8 to 7, which have 4 bits
+/// each.
 pub const LARGEST_CODE: i8 = 119;
 /// Factor of the high part of an 8-bit code.
 pub const HIGH: f32 = 16.0;
@@ -93,8 +94,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes the vectors after the first `count`. Returns false, and changes nothing, if some of
-    /// the first ones have been replaced.
+    /// Removes all vectors after the first `count`. Returns false, and changes nothing, if any of
+    /// the first `count` vectors has been replaced.
     pub fn truncate(&mut self, count: usize) -> bool {
         if count >= self.count {
             return true;
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the values that a cache stands for, `[tokens, features]`.
+    /// Returns the values that a cache represents, `[tokens, features]`.
     fn values_of(cache: &Cache) -> Vec<f32> {
         let tokens = cache.scales().len();
         let images: Vec<WeightImage> =
@@ -305,7 +306,7 @@ mod tests {
     }
 
     proptest! {
-        /// A shortened cache equals one that never had the other vectors.
+        /// A shortened cache equals a cache that never had the removed vectors.
         #[test]
         fn shortened_caches_hold_the_first_vectors(
             vectors in prop::collection::vec(prop::collection::vec(-4f32..4.0, 24), 2..80),

@@ -125,7 +125,7 @@ pub enum HostStep {
         slot: ValueId,
         /// Index of the row.
         row: u32,
-        /// Index of the first vector's cache; the next vectors have the next ones.
+        /// Index of the first vector's cache. The next vectors have the next caches.
         cache: u32,
         /// Number of vectors.
         vectors: u32,

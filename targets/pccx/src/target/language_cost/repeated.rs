@@ -44,7 +44,7 @@ impl Repeated {
         Self { same, compiled: last.map_or(count, |last| last + 1) }
     }
 
-    /// Returns the number of layers to compile: the first ones of the model.
+    /// Returns the number of layers to compile, which are the first layers of the model.
     pub const fn compiled(&self) -> usize {
         self.compiled
     }

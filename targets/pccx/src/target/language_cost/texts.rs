@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::machine::arith::{Arithmetic, Bits, Literal};
 use crate::program::runtime::{Session, SessionState};
 
-/// Returns a model with random weights, whose second layer sees three tokens.
+/// Returns a model with random weights. Its second layer sees three tokens.
 fn model() -> Model {
     let layer = |window| LayerForm { window, rotation: Some(0) };
     let description = Description {

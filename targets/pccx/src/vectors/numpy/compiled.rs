@@ -54,7 +54,7 @@ impl Decomposed {
 pub struct Gated {
     /// The streams after each step.
     pub streams: Vec<Vec<f32>>,
-    /// For each step, whether each gate reaches its cutoff; empty for layers whose gates are all
+    /// For each step, whether each gate reaches its cutoff; empty for layers in which all gates are
     /// open.
     pub open: Vec<Vec<bool>>,
 }

@@ -62,7 +62,7 @@ pub struct Step {
 pub struct NumpyLayer {
     /// Configuration of the runtime, with its cache of 16-bit floats.
     pub config: Gemma3nConfig,
-    /// Tensors of the layer; 4-bit ones are dequantized.
+    /// Tensors of the layer. 4-bit tensors are dequantized.
     pub layer: Layer,
     /// Tokens in order.
     pub steps: Vec<Step>,

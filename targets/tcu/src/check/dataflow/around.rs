@@ -1,4 +1,4 @@
-//! [`Around`]: what is known about memories before and after a run.
+//! [`Around`]: known facts about memories before and after a run.
 
 use npukit_asm::{Experiment, MemoryRange};
 

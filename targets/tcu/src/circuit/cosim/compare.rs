@@ -44,7 +44,7 @@ impl Pairs {
 }
 
 impl ExpectedRun<'_> {
-    /// Compares the results of the circuit with the expected ones.
+    /// Compares the circuit's results with the expected results.
     pub(super) fn judged(&self, seen: &Seen) -> Result<CosimJudgement, CosimError> {
         let report = seen::report(seen)?;
         let memories = MEMORIES.iter().map(|&(memory, file)| self.memory(memory, file, seen));

@@ -66,8 +66,8 @@ pub(super) fn file<'s>(seen: &'s Seen, name: &'static str) -> Result<&'s [u8], C
     seen.get(name).map(|bytes| &bytes[..]).ok_or_else(missing)
 }
 
-/// Returns the bytes of raw scalars in a bank: as in the drivers' files, except that those store
-/// floats in the other byte order.
+/// Returns the bytes of raw scalars in a bank. The drivers' files have the same bytes, except that
+/// they store floats in the opposite byte order.
 pub(super) fn bank_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     match data_type {
         DataType::Float32 => raw.iter().flat_map(|&v| v.to_le_bytes()).collect(),

@@ -1,5 +1,5 @@
-//! Windows on the DRAM banks: location of an instruction's vectors in a bank whose offset a program
-//! may change.
+//! Windows on the DRAM banks: location of an instruction's vectors in a bank. A program may change
+//! the bank's offset.
 
 use crate::config::Config;
 use crate::isa::check::depth;

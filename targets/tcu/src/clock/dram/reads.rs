@@ -82,7 +82,7 @@ impl Bank {
         Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// Reads a burst whose address left the converter at `asked`.
+    /// Reads a burst. The burst's address left the converter at `asked`.
     fn read_burst(&mut self, burst: Burst, asked: Cycle, port: &mut impl PortB) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);

@@ -84,8 +84,8 @@ impl Bank {
         Taken { request, port_b: port.last(), first_beat, last_beat }
     }
 
-    /// Writes a burst that is at the converter since `at` and whose address left it at `asked`.
-    /// Every part has an entry in the bookkeeping of data and of responses.
+    /// Writes a burst that is at the converter since `at`. The burst's address left the converter
+    /// at `asked`. Every part has an entry in the bookkeeping of data and of responses.
     fn write_burst(&mut self, burst: Burst, at: Cycle, asked: Cycle, port: &mut impl PortB) {
         // The address arrives one cycle later, as does the first word. All other steps wait for
         // that word.

@@ -72,7 +72,7 @@ struct Write {
 /// Writes that may be pending, updated instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
-    /// The last write; `before` is the one before it. Both are `None` after a read.
+    /// The last write. `before` is the write before `last`. Both are `None` after a read.
     last: Option<Write>,
     before: Option<Write>,
     source: Option<Source>,

@@ -120,7 +120,7 @@ impl Format {
         }
     }
 
-    /// Returns the number of vectors of a LoadLUT whose text does not specify it.
+    /// Returns the number of vectors of a LoadLUT if the text does not specify it.
     pub(super) fn lut_vectors(&self) -> u64 {
         // Default: an operand of zeros is a size of one.
         self.config.lookup_vectors().unwrap_or(1)
@@ -161,7 +161,7 @@ impl Coding for Registers<'_> {
 pub(super) enum LutSizes {
     /// The size in its operand.
     OfInstruction(Number),
-    /// One fixed size, whatever the operand.
+    /// Fixed size for all operands.
     Fixed(u64),
 }
 

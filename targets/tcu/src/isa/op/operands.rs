@@ -76,7 +76,7 @@ impl DataMoveKind {
         Self::LocalToAccumulatorAccumulate,
     ];
 
-    /// Returns the memory at the other end.
+    /// Returns the memory at the other end of the move.
     pub const fn memory(self) -> Memory {
         match self {
             Self::Dram0ToLocal | Self::LocalToDram0 => Memory::Dram0,

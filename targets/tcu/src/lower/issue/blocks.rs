@@ -89,8 +89,8 @@ impl Blocks {
     }
 
     /// Returns the instruction before which a DRAM read must be done at the latest. This is the
-    /// first later instruction that touches what the read writes, or writes what it reads. The read
-    /// itself may stay in place.
+    /// first later instruction that accesses the read's destination or writes the read's source.
+    /// The read itself may stay in place.
     pub fn due(&self, instruction: usize) -> usize {
         self.windows[instruction].due
     }

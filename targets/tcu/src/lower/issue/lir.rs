@@ -23,7 +23,8 @@ pub fn roll(pairs: impl IntoIterator<Item = (u64, u64)>, config: &Config) -> Vec
     runs
 }
 
-/// Evenly spaced pairs of addresses: local ones at distance `step`, others at distance one.
+/// Evenly spaced pairs of addresses. Local addresses have distance `step`; addresses in the other
+/// memory have distance one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progression {
     /// First local address.

@@ -77,8 +77,8 @@ impl Symbolic {
     }
 }
 
-/// Number of local-memory vectors that random programs touch; they touch fewer of the other
-/// memories.
+/// Number of local-memory vectors that random programs access. They access fewer vectors of the
+/// other memories.
 pub const LOCAL: u64 = 24;
 
 /// Generates random programs with all kinds of instructions that a layer has.

@@ -106,7 +106,7 @@ pub enum Step {
     /// Leaves the grid in place for a later layer. The layer continues with the result of the next
     /// step.
     Keep {
-        /// Object whose value the grid holds.
+        /// Object with the value that the grid holds.
         object: ObjectId,
     },
     /// Stores the grid in memory.

@@ -127,13 +127,13 @@ fn load_and(
     Ok(followed.then_some(chain))
 }
 
-/// Returns a chain whose grid is `value`, loaded from memory in its natural packing.
+/// Returns a chain with the grid `value`, loaded from memory in its natural packing.
 fn load(builder: &mut Builder, id: NodeId, value: ValueId) -> Result<Chain, Reject> {
     let view = natural_view(builder, id, value)?;
     Ok(loaded(builder, id, value, view))
 }
 
-/// Returns a chain whose grid is `view`, loaded from memory.
+/// Returns a chain with the grid `view`, loaded from memory.
 fn loaded(builder: &mut Builder, id: NodeId, value: ValueId, view: View) -> Chain {
     let pixels = view.pixels(builder.array_size());
     let channels = view.channels;
@@ -147,7 +147,7 @@ fn natural_view(builder: &mut Builder, id: NodeId, value: ValueId) -> Result<Vie
     if view.is_natural() { Ok(view) } else { rearrange::repack(builder, id, &view) }
 }
 
-/// Returns the value whose vectors hold `output`, and for each axis of the value the axis of
+/// Returns the value that owns the vectors of `output`, and for each axis of this value the axis of
 /// `output`. Host steps and a final Transpose do not move vectors.
 pub fn output_layout(builder: &Builder, output: ValueId) -> (ValueId, Vec<usize>) {
     let mut value = output;

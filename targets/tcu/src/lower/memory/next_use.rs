@@ -1,4 +1,4 @@
-//! Next use of objects: [`NextUse`], by which the arena decides what to evict.
+//! Next use of objects: [`NextUse`]. The arena uses it to decide which object to evict.
 
 use std::sync::Arc;
 

@@ -65,7 +65,7 @@ pub fn add_pieces(pieces: &mut Vec<Span>, vectors: impl IntoIterator<Item = VecR
     }
 }
 
-/// Sorts spans and joins overlapping and adjacent ones.
+/// Sorts spans and joins overlapping and adjacent spans.
 pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
     // Pieces come in sorted runs, which a stable sort merges quickly. The order of equal keys does
     // not matter.

@@ -188,7 +188,7 @@ impl Sets {
 /// Search for the group sizes with the least cost.
 struct Search<'a> {
     graph: &'a Graph,
-    /// Nodes whose cost depends on group sizes.
+    /// Nodes with a cost that depends on group sizes.
     products: Vec<&'a Node>,
     classes: &'a Classes,
     array_size: usize,

@@ -221,8 +221,8 @@ impl Plan {
     }
 }
 
-/// Returns the slice to `image` whose every `own`-th row and column is taken; `step` returns the
-/// new step along an axis.
+/// Returns the slice to `image` that takes every `own`-th row and column. `step` returns the new
+/// step along an axis.
 fn stepped(slice: &Slice, image: [usize; 2], own: Steps, step: impl Fn(usize, usize) -> usize) -> Slice {
     let others = slice.ranges.iter().filter(|range| ![1, 2].contains(&range.axis)).copied();
     let along = |axis: usize| {

@@ -23,7 +23,7 @@ pub struct Choices {
     /// Where variables and constants are stored.
     pub strategy: Strategy,
     /// Whether local memory evicts the vectors needed latest, instead of the least recently used
-    /// ones.
+    /// vectors.
     pub by_next_use: bool,
     /// Tiling of each layer.
     pub tilings: Vec<Tiling>,

@@ -91,7 +91,7 @@ impl Search {
         Self { way: Way::Quick, known }
     }
 
-    /// Creates a search that takes the largest tile of each layer, whatever it costs.
+    /// Creates a search that takes the largest tile of each layer, regardless of its cost.
     pub fn draft() -> Self {
         Self::by(Way::Draft)
     }

@@ -109,7 +109,8 @@ fn with_late_reads(after: Meter, attempt: Attempt, timing: &Timing<'_>) -> (Mete
     }
 }
 
-/// Number of attempts ranked by the clock: the one taken, and one more to try for similar layers.
+/// Number of attempts ranked by the clock: the best attempt, and one more to try for similar
+/// layers.
 const RANKED: usize = 2;
 
 /// Number of instructions after which an attempt is compared with the finished ones.

@@ -34,8 +34,8 @@ impl Tile<'_> {
             || self.blocks.clone().any(all)
     }
 
-    /// Computes terms whose inputs are among `pieces`: at once if these and the weights fit,
-    /// otherwise in two halves.
+    /// Computes terms with inputs among `pieces`: at once if inputs and weights fit, otherwise in
+    /// two halves.
     fn terms(
         &mut self,
         product: &mut Product<'_>,

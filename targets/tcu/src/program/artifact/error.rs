@@ -1,4 +1,4 @@
-//! [`ArtifactError`]: what is wrong with an artifact, where, and what is legal.
+//! [`ArtifactError`]: the defect of an artifact, its location, and the legal values.
 
 use npukit_target::ReadError;
 

@@ -34,7 +34,7 @@ impl TcuProgram {
             .collect()
     }
 
-    /// Returns what is known about memories. A program without outputs is an assembly program,
+    /// Returns the known facts about memories. A program without outputs is an assembly program,
     /// after which any memory may be read.
     fn around(&self) -> Around {
         let Program { outputs, load_consts_to_local, .. } = &self.program;

@@ -33,8 +33,8 @@ impl TcuProgram {
 }
 
 impl TcuProgram {
-    /// Returns which vectors of each memory are in use when, as if the decoder processed
-    /// instructions one after the other.
+    /// Returns the cycles in which the vectors of each memory are in use, as if the decoder
+    /// processed instructions one after the other.
     pub(super) fn maps(&self, moments: &Moments) -> Vec<MemoryMap> {
         let Program { config, instructions, .. } = &self.program;
         let memories = [

@@ -72,9 +72,9 @@ fn factors_of_one_and_addends_of_zero_cost_nothing() {
     }
 }
 
-/// A chain of convolutions whose variables do not all fit in local memory. The variables that fit
-/// stay there, and the others go through DRAM0. The results equal the results of a program with all
-/// variables in DRAM0, bit for bit.
+/// A chain of convolutions with more variables than fit in local memory. The variables that fit
+/// stay there; the others go through DRAM0. The results are equal, bit for bit, to a program's with
+/// all variables in DRAM0.
 #[test]
 fn variables_that_fit_stay_in_local_memory() {
     // The channel count is once a multiple of the array size, once not.
@@ -236,8 +236,8 @@ fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
     }
 }
 
-/// The clock overlaps work that the estimator adds up. The program that is cheapest by one is not
-/// more expensive by it than the other's.
+/// The clock overlaps work that the estimator adds up. Each of them must rank its own cheapest
+/// program at most as expensive as the other's.
 #[test]
 fn each_meter_finds_its_program_the_cheapest() {
     use npukit_tcu::internals::clock::Clock;

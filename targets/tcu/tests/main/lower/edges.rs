@@ -290,7 +290,8 @@ fn models_out_of_proportion_are_refused() {
     assert_eq!(refused(net, &[sum], &huge), ["node1"]);
 }
 
-/// Nodes that cannot be lowered do not hide that the constants of the others do not fit.
+/// If some nodes cannot be lowered, the error that the other nodes' constants do not fit is still
+/// reported.
 #[test]
 fn constants_are_told_beside_problems() {
     let mut net = Net::new();

@@ -330,7 +330,7 @@ fn means_over_many_pixels_have_stages() {
     let over = |axes| Reduce { kind: ReduceKind::Mean, axes, keep_dims: false };
     assert_eq!(means([20, 2], over(vec![0, 1])), [[[8, 1]; 2], [[5, 1]; 2]]);
     assert_eq!(means([20, 2], over(vec![1])), [[[5, 1]; 2], [[4, 1]; 2]]);
-    // The image has one row; 13 is prime.
+    // The image has one row of 2 x 13 pixels. 13 is prime and cannot be split.
     assert_eq!(means([1, 26], mean_of(plain([1, 26], [1; 2]))), [[[1, 2]; 2], [[1, 13]; 2]]);
 }
 

@@ -4,7 +4,7 @@
 use super::*;
 use npukit_graph::op::Reduce;
 
-/// Adds a convolution whose results have about the size of its operand.
+/// Adds a convolution with results of about the size of its operand.
 fn even(net: &mut Net, x: ValueId, kernel: usize, channels: usize, conv: Conv) -> ValueId {
     let inputs = net.graph.shape(x)[3];
     let spread = ((kernel * kernel * inputs) as f32).sqrt();

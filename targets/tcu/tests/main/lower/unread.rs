@@ -1,4 +1,4 @@
-//! Unread pixels: they are omitted, the remaining ones are the same bit for bit, and they are
+//! Unread pixels: they are omitted, the remaining pixels are the same bit for bit, and they are
 //! stored contiguously.
 
 use super::*;

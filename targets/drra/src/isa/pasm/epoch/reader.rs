@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         RopText { cell, slot: self.rop.slot, ops, default_steps, unheard: None }
     }
 
-    /// Returns the values of an instruction's fields; missing ones have their defaults.
+    /// Returns the values of an instruction's fields. Missing fields have their defaults.
     fn fields(&mut self, instruction: &ast::Instruction) -> Resolved<Fields> {
         let mut fields = Fields::new(self.rop.isa(), self.rop.component, &instruction.mnemonic)?;
         let row = fields.row;

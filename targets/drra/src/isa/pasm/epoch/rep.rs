@@ -1,4 +1,4 @@
-//! [`Rep`]: a repetition whose values may exceed the fields of `rep`, and its instructions in a
+//! [`Rep`]: a repetition with values that may exceed the fields of `rep`, and its instructions in a
 //! revision.
 
 use crate::config::component::Component;

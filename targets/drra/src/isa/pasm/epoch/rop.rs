@@ -36,9 +36,9 @@ pub struct Rop {
 pub enum Setting {
     /// A complete instruction.
     Op(ResourceOp),
-    /// A level, whose delay may be a variable.
+    /// Level with a delay that may be a variable.
     Rep(Rep, Option<Variable>),
-    /// A transition, whose delay may be a variable.
+    /// Transition with a delay that may be a variable.
     Trans(i64, Option<Variable>),
 }
 

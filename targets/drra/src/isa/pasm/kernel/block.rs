@@ -173,7 +173,7 @@ mod tests {
         [Revision::Text, Revision::Seed].map(|revision| (case, revision))
     }
 
-    /// Cycles of a program whose branches are taken as in `is_set`, found by walking it.
+    /// Returns the cycles of a program by walking it. Branches are taken as in `is_set`.
     fn walk(ops: &[Op], is_set: bool, revision: Revision) -> i64 {
         let (mut pc, mut cycles, mut registers, mut flags) = (0_i64, 0, [0_i64; 16], [0_i64; 16]);
         (registers[1], flags[1]) = (i64::from(is_set), i64::from(is_set));

@@ -1,4 +1,4 @@
-//! [`block`]: epochs of raw operations, whose instructions are emitted unchanged.
+//! [`block`]: epochs of raw operations. Their instructions are emitted unchanged.
 
 use super::block::{Block, wait};
 use super::rule;

@@ -16,7 +16,7 @@ const MAX_STEPS: usize = 1 << 22;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Empty;
 
-/// Sums that are at most 0. The last ones can be removed again.
+/// Sums that are at most 0. The last sums can be removed again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     sums: Vec<Linear>,

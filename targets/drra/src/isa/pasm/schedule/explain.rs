@@ -44,7 +44,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Removes from the selection what `is_refuted` does not need.
+    /// Removes all elements from the selection that `is_refuted` does not need.
     fn reduced(&mut self, all: &Selection, is_refuted: fn(&mut Self, &Selection) -> bool) -> Selection {
         let mut kept = all.clone();
         kept.constraints = reduce(&all.constraints, |list| {
@@ -91,7 +91,8 @@ fn pick<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
     indices.iter().filter_map(|&index| all.get(index)).cloned().collect()
 }
 
-/// Removes what a contradiction does not need: large parts first, single elements last.
+/// Removes all elements that a contradiction does not need: large parts first, single elements
+/// last.
 fn reduce(all: &[usize], mut is_contradictory: impl FnMut(&[usize]) -> bool) -> Vec<usize> {
     let mut kept = all.to_vec();
     let mut size = kept.len().div_ceil(2);

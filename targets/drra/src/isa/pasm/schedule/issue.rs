@@ -44,7 +44,7 @@ pub(super) struct Overflow {
 struct Job {
     /// Operations that would delay the job by starting later.
     operations: Vec<usize>,
-    /// Component, whose instructions must not interleave; `None` for loads.
+    /// Component of the instructions, which must not interleave; `None` for loads.
     component: Option<usize>,
     /// First cycle allowed.
     ready: i64,
@@ -167,7 +167,7 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
     }
 }
 
-/// Returns the operations that fill the cycles before the one in which `late` should have ended.
+/// Returns the operations that fill the cycles before the cycle in which `late` should have ended.
 fn overflow(
     jobs: &[Job],
     taken: &BTreeMap<i64, Vec<usize>>,

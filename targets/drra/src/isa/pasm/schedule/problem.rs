@@ -82,8 +82,8 @@ pub struct Constraint {
 /// Hardware rule between two operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// One operation is configured after the other has ended, at least `gap` cycles after the last
-    /// address.
+    /// Two operations of which one is configured after the other has ended, at least `gap` cycles
+    /// after the last address.
     Exclusive {
         /// Indices of the operations.
         operations: (usize, usize),

@@ -86,7 +86,7 @@ impl FabricImages {
         found.ok_or(NoImage::Constant)
     }
 
-    /// Computes windows whose padding copies the border.
+    /// Computes windows with padding that copies the border.
     fn max_pool(&self, window: &Window, operands: &Operands<'_>) -> Result<FieldTensor, NoImage> {
         let x = operands.field(0)?;
         let &[images, height, width, channels] = &x.shape[..] else { return Err(NoImage::Operator) };

@@ -91,8 +91,8 @@ pub struct Unfit {
     pub reason: AttentionReason,
 }
 
-/// Returns the attention whose last node is `last`, or the reason why the machine does not compute
-/// it; `None` if no softmax gives the left operand.
+/// Returns the attention that ends with the node `last`, or the reason why the machine does not
+/// compute it; `None` if no softmax gives the left operand.
 pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unfit>> {
     let node = context.graph.node(last);
     let (Op::MatMul(_), &[chances, values]) = (&node.op, &node.inputs[..]) else { return None };

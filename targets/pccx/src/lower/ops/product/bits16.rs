@@ -1,5 +1,5 @@
-//! Products in passes: for 8-bit weights, and for 16-bit activations, whose residual beyond the
-//! engines' 8 bits is multiplied in a further pass.
+//! Products in passes: for 8-bit weights, and for 16-bit activations. A further pass multiplies the
+//! part of the activations that exceeds the engines' 8 bits.
 
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Emits the passes for one source; later results are added to them. Each pass overwrites the
-    /// maximum, so that the last one finds that of the total.
+    /// Emits the passes for one source. Later results are added to earlier results. Each pass
+    /// overwrites the maximum, so the last pass finds the maximum of the total.
     fn multiply_each(
         &mut self,
         passes: &[Vec<u32>],
@@ -52,8 +52,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the residual of `m` rows of `k` values beyond 8 bits: a product of each block with
-    /// ones gives the part that 8 bits hold.
+    /// Returns the residual of `m` rows of `k` values beyond 8 bits. A product of each block with
+    /// ones gives the part that 8 bits can hold.
     fn rest(&mut self, source: u32, [m, k]: [usize; 2]) -> Result<Region, LowerError> {
         let (rounded, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
         // If a row is not whole blocks, the blocks begin again with each row.

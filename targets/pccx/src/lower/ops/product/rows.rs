@@ -28,7 +28,7 @@ pub fn rows_of<'a>(graph: &'a Graph, product: &Product) -> Option<ModelRows<'a>>
 
 /// Minimum number of weights that are unlikely to be integers by chance.
 const MANY: usize = 16;
-/// Minimum length of a row; shorter ones may be integers by chance.
+/// Minimum length of a row. Shorter rows may be integers by chance.
 const LONG: usize = 3;
 /// Tolerated rounding error relative to the weights.
 const ROUNDING: f64 = 1e-5;

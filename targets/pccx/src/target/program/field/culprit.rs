@@ -126,8 +126,8 @@ impl Search<'_> {
         event.reads.iter().filter_map(|read| self.operand(read, offset, scalar.value)).collect()
     }
 
-    /// Returns the most likely wrong scalar of an operand: an equal element, otherwise the one at
-    /// the same index.
+    /// Returns the most likely wrong scalar of an operand: an equal element, or otherwise the
+    /// element at the same index.
     fn operand(&self, read: &Read, offset: usize, value: Element) -> Option<Scalar> {
         let is_meant = |place: usize| match read.reach {
             Reach::Same => place == offset,

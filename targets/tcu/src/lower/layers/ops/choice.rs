@@ -1,4 +1,4 @@
-//! Where with a constant condition, and Trilu: elements of one operand, of the other, or zero.
+//! Where with a constant condition, and Trilu: each element is an operand's element or zero.
 
 use npukit_graph::shape::indices;
 use npukit_graph::{NodeId, op};

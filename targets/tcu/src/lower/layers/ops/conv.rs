@@ -67,7 +67,7 @@ pub fn product(builder: &mut Builder, id: NodeId, conv: &Taps) -> Result<Lowered
     chain(builder, &only, None, &[id], id)
 }
 
-/// A convolution whose result is added to another's.
+/// A convolution with a result that is added to another convolution's result.
 struct Addend {
     node: NodeId,
     conv: op::Conv,

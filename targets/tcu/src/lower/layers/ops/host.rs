@@ -1,4 +1,4 @@
-//! Host steps: operators that the array cannot compute, whose results only the host reads.
+//! Host steps: operators that the array cannot compute. Only the host reads their results.
 
 use npukit_graph::op::{LogSoftmax, Softmax, UnaryKind};
 use npukit_graph::{NodeId, Op, Operator, ValueId};

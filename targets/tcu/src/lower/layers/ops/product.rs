@@ -26,7 +26,7 @@ pub struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// Creates a product whose terms select lanes and keep their values.
+    /// Creates a product with terms that select lanes and keep their values.
     pub fn of_selections(name: String, terms: Vec<Term>, channels: usize) -> Self {
         Self { name, terms, channels, bias: None, upstream_bias_term: 0 }
     }

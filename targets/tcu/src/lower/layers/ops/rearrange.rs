@@ -336,7 +336,8 @@ fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize)
     sources
 }
 
-/// Creates the vectors whose lanes move, in a separate layer with one term per distinct selection.
+/// Creates the vectors for which lanes move, in a separate layer with one term per distinct
+/// selection.
 fn mix(
     builder: &mut Builder,
     id: NodeId,

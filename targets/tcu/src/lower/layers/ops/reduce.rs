@@ -160,7 +160,7 @@ fn each(kind: ReduceKind) -> Option<Step> {
     }
 }
 
-/// Lowers a sum over channels as one product with ones per vector of a group; each sum is a single
+/// Lowers a sum over channels as one product with ones per vector of a group. Each sum has a single
 /// channel.
 fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
     let node = builder.graph.node(id);

@@ -24,8 +24,8 @@ pub fn of(op: &Op) -> Reject {
     }
 }
 
-/// Returns the reason for an operator whose results are not floats; `None` if the element type is
-/// the only problem.
+/// Returns the reason for an operator with results that are not floats; `None` if the element type
+/// is the only problem.
 pub fn of_other_types(op: &Op) -> Option<Reject> {
     match op {
         Op::ArgMax(_) => Some(Reject::new(

@@ -82,7 +82,7 @@ pub fn linear(
     Ok(true)
 }
 
-/// Returns the weighted sum of windows whose vectors are multiplied by the weights `met`, each
+/// Returns the weighted sum of windows. Their vectors are multiplied by the weights `met`, each
 /// equal in all lanes.
 pub fn weighted_sum(windows: Windows, met: &[VecRef]) -> WeightedSum {
     let mut weights = met.to_vec();

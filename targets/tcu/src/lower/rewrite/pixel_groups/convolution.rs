@@ -1,4 +1,4 @@
-//! Convolution between tensors whose columns are grouped: [`Grouped`].
+//! Convolution between tensors with grouped columns: [`Grouped`].
 
 use npukit_graph::op::Conv;
 use npukit_graph::{Graph, Node, Op, ValueId};

@@ -133,7 +133,7 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the writer, and the earlier writers to whose results it adds.
+    /// Returns the writer, and the earlier writers of results to which it adds.
     fn contributors(&self, scalar: Scalar, last: (usize, u64, Flow)) -> Vec<(usize, u64, Flow)> {
         let mut found = vec![last];
         while let Some(&(index, _, flow)) = found.last()

@@ -1,4 +1,5 @@
-//! Changed programs: if the result of the bit-exact machine changes, so does that of the field.
+//! Changed programs: if the result of the bit-exact machine changes, the result of the field must
+//! change, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
