@@ -116,7 +116,7 @@ impl Product {
 /// A convolution as a product of its patches.
 #[derive(Clone, Debug)]
 pub struct Convolution {
-    /// Product of which the rows are patches.
+    /// Product that takes patches as rows.
     pub product: Product,
     /// Windows that define the patches.
     pub window: Window,

@@ -268,7 +268,7 @@ impl Lowering<'_> {
         };
         let names = tables.map(|id| self.graph.value(id).name.clone());
         if rotary.by_products {
-            // Of the angles with equal sine or cosine, the one nearest to 0 is used, because BF16
+            // Of the angles with equal sine or cosine, the angle nearest to 0 is used, because BF16
             // represents it most precisely.
             let angles =
                 [cosines.iter().map(|x| x.acos()).collect(), sines.iter().map(|x| x.asin()).collect()];

@@ -14,7 +14,7 @@ pub(super) struct Weights {
     loaded: u64,
     /// Loads that were not multiplied yet, each with the number of rows loaded after it.
     pending: VecDeque<(usize, u64)>,
-    /// Loads of which all rows have left the array without being used.
+    /// Loads that have left the array completely without being used.
     unused: Vec<(usize, usize)>,
 }
 

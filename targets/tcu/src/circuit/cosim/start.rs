@@ -156,7 +156,7 @@ impl Image {
             }
             from += vectors;
         }
-        // The counter is reset so that it counts only the program's instructions. A two-thread
+        // The counter is reset so that it includes only the program's instructions. A two-thread
         // instance does not have this instruction.
         let starts = Op::Configure { register: Register::ProgramCounter as u8, value: 0 };
         ops.extend((config.number_of_threads < 2).then_some(starts));

@@ -216,7 +216,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Returns the value of which `x` is the square root; `None` if `x` is not a square root.
+    /// Returns the value that has the square root `x`; `None` if `x` is not a square root.
     fn root_of(&self, x: ValueId) -> Option<ValueId> {
         let node = self.graph.nodes.iter().rev().find(|node| node.outputs.contains(&x))?;
         is_root(node).then(|| node.inputs.first().copied()).flatten()
