@@ -19,7 +19,7 @@ pub struct Call {
 /// Rows of the input buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Load {
-    /// Operands of which the rows alternate.
+    /// Operands whose rows alternate.
     pub operands: Vec<usize>,
     /// Range of vectors.
     pub vectors: std::ops::Range<usize>,

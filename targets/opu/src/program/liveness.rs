@@ -169,7 +169,7 @@ fn windows(registers: &Registers) -> Result<Vec<u64>, FaultKind> {
     let (shape, pool) = (registers.ofm_shape()?, registers.pool()?);
     let results = pool.result(shape);
     let inside = |at: u32, results: u32, stride: u32, window: u32| {
-        // Of the windows that begin before this index, the last one reaches furthest.
+        // The last window that begins before this index reaches furthest.
         at < (at / stride).min(results - 1) * stride + window
     };
     let rows = (0..shape.h).filter(|&row| inside(row, results.h, pool.stride_h, pool.h));

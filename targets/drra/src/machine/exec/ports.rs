@@ -193,8 +193,8 @@ impl Ports {
         all.unwrap_or(0).max(cycle)
     }
 
-    /// Returns the cycles at the ends of which the released circuit erases a port's configuration;
-    /// empty if the port never ran.
+    /// Returns the cycles in which the released circuit erases a port's configuration, at their
+    /// ends; empty if the port never ran.
     fn erasing(&self, number: usize) -> Range<u64> {
         match (self.ended[number], self.with_lanes >> number & 1) {
             (0, _) => 0..0,

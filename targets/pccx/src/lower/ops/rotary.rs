@@ -268,8 +268,8 @@ impl Lowering<'_> {
         };
         let names = tables.map(|id| self.graph.value(id).name.clone());
         if rotary.by_products {
-            // Of the angles with equal sine or cosine, the angle nearest to 0 is used, because BF16
-            // represents it most precisely.
+            // Several angles have an equal sine or cosine. The angle nearest to 0 is used, because
+            // BF16 represents it most precisely.
             let angles =
                 [cosines.iter().map(|x| x.acos()).collect(), sines.iter().map(|x| x.asin()).collect()];
             return self.both(names, angles, |lowering, region, function| {

@@ -71,7 +71,7 @@ impl TcuProgram {
             }
         });
         let timeline = self.complete(timeline)?;
-        // The clock counts from the first beat of the program, so the last event ends the last cycle.
+        // The clock counts from the first beat, so the last event ends the last cycle.
         let last = timeline.total.saturating_sub(1);
         spans.iter_mut().flatten().for_each(|span| span.last = span.last.min(last));
         Ok((timeline, spans))

@@ -82,8 +82,8 @@ pub struct Constraint {
 /// Hardware rule between two operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Two operations of which one is configured after the other has ended, at least `gap` cycles
-    /// after the last address.
+    /// Two operations in any order. The second one is configured at least `gap` cycles after the
+    /// last address of the first one.
     Exclusive {
         /// Indices of the operations.
         operations: (usize, usize),
