@@ -220,8 +220,8 @@ def search(
     optuna = needed("optuna", "search", "optuna")
     begin = time.monotonic()
     numbers = arguments.numbers(calibrate, preprocess, rescale, quantize)
-    choice = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False,
-              "costs": arguments.costs(host, technology), "targets": []}
+    choice: dict[str, Any] = {"sample": None, "seed": seed, "epsilon": epsilon, "exhaustive": True, "halve": False,
+                              "costs": arguments.costs(host, technology), "targets": []}
     native = job_of(models, space, samples, numbers, choice).native
     choices = native.choices()
     objectives = json.loads(native.finish([], [], 0.0))["objectives"]
