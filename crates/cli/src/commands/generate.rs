@@ -102,13 +102,13 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "FILE", help_heading = INPUTS, hide_short_help = true, conflicts_with_all = ["prompts", "accuracy"])]
     pub keep: Option<String>,
     /// Show where the time of the last token goes
-    #[arg(long, help_heading = OUTPUT, requires = ONE)]
+    #[arg(long, help_heading = OUTPUT, requires_all = [ONE, "target"])]
     pub profile: bool,
     /// File for the logits after each prompt token, float32
     #[arg(long, value_name = "FILE.npy", help_heading = OUTPUT, requires = ONE)]
     pub logits: Option<PathBuf>,
     /// Folder for the files of the last token's program
-    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, requires = ONE)]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, requires_all = [ONE, "target"])]
     pub output: Option<PathBuf>,
     /// Use held-out texts instead, and report how many answers are exactly right
     #[arg(long, help_heading = ACCURACY)]

@@ -56,6 +56,16 @@ fn a_kept_text_is_written_and_continued() {
     );
 }
 
+/// Float has no program, and no time of a machine.
+#[test]
+fn outputs_of_a_machine_need_a_target() {
+    for option in [&["-o", "program"][..], &["--profile"]] {
+        let output = Npu::new().run(&[&["generate", "1+1="][..], option].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("--target <TARGET>"), "{output:?}");
+    }
+}
+
 /// Other inputs stay as they are.
 #[needs(NPUKIT_SHARED)]
 #[test]
