@@ -43,8 +43,8 @@ pub use contract::diagram;
 pub use contract::instance::asm_program::{AsmOptions, AsmProgram, ProgramText, program_text};
 pub use contract::instance::compile_estimate::CompileEstimate;
 pub use contract::instance::generator::{
-    Generator, GeneratorOptions, KeysAndValues, LanguageModel, MakeProgram, Step, Tokens, added_cycles,
-    locked,
+    Generator, GeneratorOptions, KeysAndValues, LanguageModel, LanguageModels, MakeProgram, Step, Tokens,
+    added_cycles, locked,
 };
 pub use contract::instance::host::{
     HostAccess, HostAnswer, HostBits, HostCompletion, HostMap, HostPlace, HostRegister, HostRun, HostSide,

@@ -10,6 +10,7 @@ use super::{ModelPoint, Planned, Request};
 use crate::Context;
 use crate::error::Error;
 use crate::model::language::{USUAL_CONTEXT, graph_options, shapes};
+use crate::verbs::time::language::timed;
 
 /// Language model that is read once for all points. The last token of a text is timed.
 pub(super) struct LanguageNetwork {
@@ -60,7 +61,7 @@ impl LanguageNetwork {
             batches: vec![request.model.batch.unwrap_or(1)],
             options: planned.options.clone(),
         };
-        let decode = match instance.language_time(&self.model, &options)?.points.into_iter().next() {
+        let decode = match timed(instance, &self.model, &options)?.points.into_iter().next() {
             Some(LanguagePoint { decode: Some(decode), .. }) => decode,
             Some(LanguagePoint { refused: Some(reason), .. }) => {
                 return Err(TargetError::Failed(reason.into()).into());

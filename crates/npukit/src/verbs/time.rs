@@ -1,6 +1,6 @@
 //! `npu time`: how long a program takes, and where the time is spent.
 
-mod language;
+pub(crate) mod language;
 mod layers;
 
 use std::collections::BTreeMap;

@@ -8,12 +8,10 @@ pub mod info;
 pub mod text;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use npukit_asm::Experiment;
 use npukit_asm::analysis::Language;
 use npukit_graph::Graph;
-use npukit_graph::language::Model;
 use npukit_isa::IsaSpec;
 use npukit_lower::Problem;
 
@@ -23,11 +21,10 @@ use crate::contract::program::Compiled;
 use crate::error::TargetError;
 use crate::files::read::{Reader, bytes_of};
 use crate::lint::{Finding, Linted, raw_numbers};
-use crate::report::language::{LanguageTime, LanguageTimeOptions};
 use crate::rtl::{Circuit, Defects};
 use asm_program::{AsmOptions, AsmProgram};
 use compile_estimate::CompileEstimate;
-use generator::{Generator, GeneratorOptions, LanguageModel};
+use generator::LanguageModels;
 use host::HostSide;
 use info::InstanceInfo;
 use text::{Assembled, Disassembled, text_error};
@@ -121,33 +118,10 @@ pub trait Instance: Send + Sync {
         Ok(CompileEstimate::of(&*self.compile(graph, options)?))
     }
 
-    /// Returns a language model on this machine, at the beginning of a text.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] if the target cannot run language models; a model whose sizes
-    /// do not fit the machine; invalid options.
-    fn generator(
-        &self,
-        _model: LanguageModel<'_>,
-        _options: &GeneratorOptions,
-    ) -> Result<Generator, TargetError> {
-        Err(self.info().unsupported("generate"))
-    }
-
-    /// Returns the time of a language model for lengths of text and numbers of texts. Only the
-    /// shapes and formats of the weights are used.
-    ///
-    /// # Errors
-    ///
-    /// [`TargetError::Unsupported`] if the target cannot time language models; a model whose sizes
-    /// do not fit the machine; invalid options.
-    fn language_time(
-        &self,
-        _model: &Arc<Model>,
-        _options: &LanguageTimeOptions,
-    ) -> Result<LanguageTime, TargetError> {
-        Err(self.info().unsupported("time of a language model"))
+    /// Returns what the instance does with language models, token by token; `None` if it does not
+    /// run them.
+    fn language_models(&self) -> Option<LanguageModels<'_>> {
+        None
     }
 
     /// Returns the compiler's intermediate form after `stage`, as text.

@@ -9,9 +9,9 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_graph::language::Model;
 use npukit_target::{
     AsmProgram, Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions,
-    HostSide, Instance, InstanceInfo, KeysAndValues, LanguageForm, LanguageModel, LanguageTime,
-    LanguageTimeOptions, MakeProgram, Measures, OptionError, Problem, ProgramText, Reader, Step, TargetError,
-    Tokens, artifact_stem, bytes_of, instance_name, locked, program_text,
+    HostSide, Instance, InstanceInfo, KeysAndValues, LanguageForm, LanguageModel, LanguageModels,
+    LanguageTime, LanguageTimeOptions, MakeProgram, Measures, OptionError, Problem, ProgramText, Reader,
+    Step, TargetError, Tokens, artifact_stem, bytes_of, instance_name, locked, program_text,
 };
 
 use super::asm_program::{AssembledProgram, filled, waits};
@@ -203,6 +203,37 @@ impl PccxInstance {
         let ops = decode_program(&Codec::new(&self.config), &words);
         Ok((ops.map_err(|error| TargetError::in_file(name, error))?, text))
     }
+
+    fn generator(
+        &self,
+        model: LanguageModel<'_>,
+        options: &GeneratorOptions,
+    ) -> Result<Generator, TargetError> {
+        let ours = Options::parse(&self.config, &options.options)?;
+        let has_few_bits = ours.weight_bits == WeightBits::Bits4;
+        let is_used = matches!(model, LanguageModel::Published(_)) && has_few_bits;
+        if !options.calibration.is_empty() && !is_used {
+            let reason = "a text for calibration is only used for 4-bit weights of a model from its own files, \
+                          by `weights=4`";
+            // Default: the option that is missing has no value.
+            let value = options.options.get("weights").cloned().unwrap_or_default();
+            return Err(OptionError { key: "weights".to_owned(), value, reason: reason.to_owned() }.into());
+        }
+        match model {
+            LanguageModel::Described(model) => self.described(model, ours, options.capacity),
+            LanguageModel::Published(model) => self.published(model, &ours, options),
+        }
+    }
+
+    fn language_time(
+        &self,
+        model: &Arc<Model>,
+        options: &LanguageTimeOptions,
+    ) -> Result<LanguageTime, TargetError> {
+        let ours = LanguageOptions::new(&Options::parse(&self.config, &options.options)?);
+        let cost = LanguageCost::new(&self.config, model, ours).map_err(TargetError::failed)?;
+        Ok(cost.report(options))
+    }
 }
 
 /// Returns the error for products with more columns than `k_part`, which are not divided.
@@ -247,35 +278,11 @@ impl Instance for PccxInstance {
         }
     }
 
-    fn generator(
-        &self,
-        model: LanguageModel<'_>,
-        options: &GeneratorOptions,
-    ) -> Result<Generator, TargetError> {
-        let ours = Options::parse(&self.config, &options.options)?;
-        let has_few_bits = ours.weight_bits == WeightBits::Bits4;
-        let is_used = matches!(model, LanguageModel::Published(_)) && has_few_bits;
-        if !options.calibration.is_empty() && !is_used {
-            let reason = "a text for calibration is only used for 4-bit weights of a model from its own files, \
-                          by `weights=4`";
-            // Default: the option that is missing has no value.
-            let value = options.options.get("weights").cloned().unwrap_or_default();
-            return Err(OptionError { key: "weights".to_owned(), value, reason: reason.to_owned() }.into());
-        }
-        match model {
-            LanguageModel::Described(model) => self.described(model, ours, options.capacity),
-            LanguageModel::Published(model) => self.published(model, &ours, options),
-        }
-    }
-
-    fn language_time(
-        &self,
-        model: &Arc<Model>,
-        options: &LanguageTimeOptions,
-    ) -> Result<LanguageTime, TargetError> {
-        let ours = LanguageOptions::new(&Options::parse(&self.config, &options.options)?);
-        let cost = LanguageCost::new(&self.config, model, ours).map_err(TargetError::failed)?;
-        Ok(cost.report(options))
+    fn language_models(&self) -> Option<LanguageModels<'_>> {
+        Some(LanguageModels {
+            generator: Box::new(|model, options| self.generator(model, options)),
+            time: Box::new(|model, options| self.language_time(model, options)),
+        })
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {

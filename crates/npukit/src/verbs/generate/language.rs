@@ -196,7 +196,11 @@ impl Language {
             (Form::Published(published), None) => LanguageModel::Published(Arc::clone(&published.model)),
         };
         match (model, target) {
-            (model, Some(target)) => Ok(target.generator(model, &options)?),
+            (model, Some(target)) => {
+                let language = target.language_models();
+                let language = language.ok_or_else(|| target.info().unsupported("generate"))?;
+                Ok((language.generator)(model, &options)?)
+            }
             (LanguageModel::Described(model), None) => {
                 Ok(in_float(Session::new(model, capacity).map_err(TargetError::failed)?))
             }

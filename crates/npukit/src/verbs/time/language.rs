@@ -1,8 +1,10 @@
 //! [`language`]: the time of a language model from its shapes, for lengths of text and numbers of
 //! texts.
 
+use std::sync::Arc;
+
 use npukit_graph::language::{Model, Part, Weights};
-use npukit_target::{LanguageTime, LanguageTimeOptions};
+use npukit_target::{Instance, LanguageTime, LanguageTimeOptions};
 use serde::Serialize;
 
 use crate::Context;
@@ -90,7 +92,7 @@ pub fn language(request: &LanguageRequest, context: Context<'_>) -> Result<Optio
         batches: chosen(&request.batches, &BATCHES),
         options: options.clone(),
     };
-    let time = instance.language_time(&model, &options)?;
+    let time = timed(&*instance, &model, &options)?;
     let of = model.description();
     Ok(Some(LanguageReport {
         name: of.name.clone(),
@@ -102,6 +104,21 @@ pub fn language(request: &LanguageRequest, context: Context<'_>) -> Result<Optio
         time,
         warnings: instance.info().warnings.clone(),
     }))
+}
+
+/// Times the texts of the options on an instance.
+///
+/// # Errors
+///
+/// [`Error::Target`] if the target does not support language models, or not this one.
+pub(crate) fn timed(
+    instance: &dyn Instance,
+    model: &Arc<Model>,
+    options: &LanguageTimeOptions,
+) -> Result<LanguageTime, Error> {
+    let language = instance.language_models();
+    let language = language.ok_or_else(|| instance.info().unsupported("time of a language model"))?;
+    Ok((language.time)(model, options)?)
 }
 
 /// Returns the number of weights in the matrices of a model.

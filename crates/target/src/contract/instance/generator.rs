@@ -8,6 +8,7 @@ use npukit_graph::language::Model;
 
 use crate::contract::program::Compiled;
 use crate::error::TargetError;
+use crate::report::language::{LanguageTime, LanguageTimeOptions};
 
 /// A language model in one of its two forms.
 pub enum LanguageModel<'a> {
@@ -15,6 +16,20 @@ pub enum LanguageModel<'a> {
     Described(&'a DecoderModel),
     /// A model from its own files.
     Published(Arc<Model>),
+}
+
+/// Creates a generator for a model, at the beginning of a text.
+type MakeGenerator<'i> = dyn Fn(LanguageModel<'_>, &GeneratorOptions) -> Result<Generator, TargetError> + 'i;
+/// Returns the time of a model for lengths of text and numbers of texts.
+type TimeOfModel<'i> = dyn Fn(&Arc<Model>, &LanguageTimeOptions) -> Result<LanguageTime, TargetError> + 'i;
+
+/// Language models on an instance. Both functions fail for a model whose sizes do not fit the
+/// machine, and for invalid options.
+pub struct LanguageModels<'i> {
+    /// Puts a model on the machine.
+    pub generator: Box<MakeGenerator<'i>>,
+    /// Times a model. Only the shapes and formats of the weights are used.
+    pub time: Box<TimeOfModel<'i>>,
 }
 
 /// Options of a generator beyond the model.
