@@ -23,7 +23,7 @@
 //! | method | returns | verb |
 //! |---|---|---|
 //! | `Instance::circuit` | the instance as a circuit | `npu rtl` |
-//! | `Instance::language_models` | language models, and their time by shapes | `npu generate`, `npu time --context` |
+//! | `Instance::language_models` | language models, their time | `npu generate`, `npu time` |
 //! | `Instance::host` | the host's registers and commands, apart from instructions | `npu host` |
 //! | `Compiled::cosim`, `Machine::cosim` | a program on its circuit | `npu cosim` |
 //! | `Machine::motion` | the values inside a unit in each cycle | `npu run --motion`, `npu debug` |
