@@ -50,7 +50,9 @@ npu_code npu_layout_check(const npu_layout *layout, uint64_t lanes, uint64_t *sc
 
 npu_layout_walk npu_layout_begin(const npu_layout *layout, uint64_t lanes)
 {
-    npu_layout_walk walk = {layout, lanes, {0}, {0}, 0, 0};
+    uint64_t rest = layout->channels % lanes;
+    uint64_t padded = rest == 0 ? layout->channels : layout->channels + (lanes - rest);
+    npu_layout_walk walk = {layout, padded, {0}, {0}, 0, 0};
     for (uint32_t axis = 0; axis < layout->rank; axis++) {
         uint64_t stride = 1;
         for (uint32_t inner = layout->perm[axis] + 1; inner < layout->rank; inner++) {
@@ -80,9 +82,7 @@ bool npu_layout_lane(npu_layout_walk *walk, uint64_t *place)
 {
     uint64_t channels = walk->layout->channels;
     uint64_t channel = walk->channel++;
-    uint64_t rest = channels % walk->lanes;
-    uint64_t padded = rest == 0 ? channels : channels + (walk->lanes - rest);
-    if (walk->channel >= padded) {
+    if (walk->channel >= walk->padded) {
         walk->channel = 0;
     }
     if (channel >= channels) {

@@ -1,5 +1,7 @@
 #include "npukit/number.h"
 
+#include <string.h>
+
 int32_t npu_fixed_largest(npu_fixed format)
 {
     return (int32_t)((UINT32_C(1) << (format.width - 1U)) - 1U);
@@ -19,8 +21,7 @@ static int64_t round_down(double value)
 
 int32_t npu_fixed_from_real(npu_fixed format, float value, bool *saturated)
 {
-    /* Exact: a float times a power of two. */
-    return npu_fixed_round(format, (double)value * (double)(INT64_C(1) << format.point), saturated);
+    return npu_fixed_from_scaled(format, value, 0, saturated);
 }
 
 int32_t npu_fixed_round(npu_fixed format, double units, bool *saturated)
@@ -60,9 +61,49 @@ static double scaled(double value, int32_t exponent)
     return value;
 }
 
+/* Limit of the format that is next to an infinite or too large value. */
+static int32_t limit(npu_fixed format, bool is_negative, bool *saturated)
+{
+    *saturated = true;
+    return is_negative ? npu_fixed_smallest(format) : npu_fixed_largest(format);
+}
+
+/* floor(value / 2^places + 1/2) for a magnitude below 2^24 and at most 24 places. */
+static int32_t round_places(int32_t value, unsigned places)
+{
+    int32_t sum = value + (INT32_C(1) << (places - 1U));
+    int32_t below = (INT32_C(1) << places) - 1;
+    return sum >= 0 ? sum >> places : -((below - sum) >> places);
+}
+
+/* Uses integers only: a processor without a floating-point unit needs thousands of cycles for the same in doubles. */
 int32_t npu_fixed_from_scaled(npu_fixed format, float value, int32_t exponent, bool *saturated)
 {
-    return npu_fixed_round(format, scaled((double)value, (int32_t)format.point - exponent), saturated);
+    enum { HIDDEN = 1 << 23, SPECIAL = 0xFF, BIAS = 150, MOST_SHIFT = 32, MOST_PLACES = 24 };
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bool is_negative = bits >> 31 != 0;
+    int32_t power = (int32_t)(bits >> 23 & SPECIAL);
+    int32_t mantissa = (int32_t)(bits & (HIDDEN - 1U));
+    if (power == SPECIAL) {
+        int32_t nearest = limit(format, is_negative, saturated);
+        return mantissa == 0 ? nearest : 0;
+    }
+    mantissa |= power == 0 ? 0 : HIDDEN;
+    /* Units of the format's last bit are mantissa * 2^shift. */
+    int32_t shift = (power == 0 ? 1 : power) - BIAS + (int32_t)format.point - exponent;
+    if (mantissa == 0 || shift < -MOST_PLACES) {
+        return 0;
+    }
+    if (shift > MOST_SHIFT) {
+        return limit(format, is_negative, saturated);
+    }
+    int64_t whole = is_negative ? -mantissa : mantissa;
+    whole = shift < 0 ? round_places((int32_t)whole, (unsigned)-shift) : whole * (INT64_C(1) << shift);
+    if (whole > npu_fixed_largest(format) || whole < npu_fixed_smallest(format)) {
+        return limit(format, is_negative, saturated);
+    }
+    return (int32_t)whole;
 }
 
 float npu_fixed_to_scaled(npu_fixed format, int32_t raw, int32_t exponent)

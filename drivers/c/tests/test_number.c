@@ -55,6 +55,32 @@ static void conversions(void)
     CHECK(npu_fixed_to_scaled(FP16BP8, 16320, 2) == 255.0F && npu_fixed_to_scaled(FP16BP8, -256, -6) == -0.015625F);
 }
 
+/* Integers give what doubles give, at every half of a unit and at its neighbors, where rounding differs first. */
+static void integers_equal_doubles(void)
+{
+    const npu_fixed formats[] = {FP8BP4, FP16BP8, FP18BP10, FP32BP16};
+    uint32_t differ = 0;
+    for (size_t i = 0; i < 4; i++) {
+        double units = (double)(INT64_C(1) << formats[i].point);
+        for (int32_t half = -70000; half <= 70000; half++) {
+            float value = (float)(0.5 * (double)half / units);
+            for (uint32_t step = 0; step < 3; step++) {
+                uint32_t bits;
+                float neighbor;
+                memcpy(&bits, &value, sizeof bits);
+                bits += step - 1U;
+                memcpy(&neighbor, &bits, sizeof neighbor);
+                bool clamped = false;
+                bool expected_clamped = false;
+                int32_t expected = npu_fixed_round(formats[i], (double)neighbor * units, &expected_clamped);
+                int32_t found = npu_fixed_from_real(formats[i], neighbor, &clamped);
+                differ += found != expected || clamped != expected_clamped ? 1 : 0;
+            }
+        }
+    }
+    CHECK(differ == 0);
+}
+
 static void bytes_of_scalars(void)
 {
     uint8_t bytes[4] = {9, 9, 9, 9};
@@ -109,6 +135,7 @@ static void layouts_that_contradict_themselves(void)
 int main(void)
 {
     conversions();
+    integers_equal_doubles();
     bytes_of_scalars();
     a_layout();
     layouts_that_contradict_themselves();

@@ -32,7 +32,7 @@ npu_code npu_layout_check(const npu_layout *layout, uint64_t lanes, uint64_t *sc
 /* Iterator over the lanes of the packed tensor, in order. */
 typedef struct npu_layout_walk {
     const npu_layout *layout;
-    uint64_t lanes;
+    uint64_t padded; /* lanes of a group, with its padding */
     uint64_t strides[NPU_MOST_AXES]; /* strides of the packed tensor's axes, in the model's scalars */
     uint64_t at[NPU_MOST_AXES];
     uint64_t place;   /* index of the next scalar in the model's tensor */
